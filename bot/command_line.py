@@ -235,9 +235,10 @@ def _read(verb: Verb, line: str, words: Sequence[Token], asks: bool) -> Parsed:
         if word.value == "--" and not literal:
             literal = True
             continue
-        option, inline = (None, None) if literal else _option(verb, word.value)
+        dashed = not literal and _DASHES.match(word.value) is not None
+        option, inline = _option(verb, word.value) if dashed else (None, None)
         if option is None:
-            if literal or rest or not _names_argument(verb, word.value):
+            if not dashed or rest or not _names_argument(verb, word.value):
                 rest.append(word)
         elif option.kind == "flag":
             options[option.name] = True
@@ -245,9 +246,9 @@ def _read(verb: Verb, line: str, words: Sequence[Token], asks: bool) -> Parsed:
             value = [word] if inline else [words[at]]
             at += 0 if inline else 1
             if _is_open(verb, option, line, value[0], rest):
-                while (
-                    at < len(words) and words[at].value != "--" and _option(verb, words[at].value)[0] is None
-                ):
+                while at < len(words) and words[at].value != "--":
+                    if _DASHES.match(words[at].value) and _option(verb, words[at].value)[0] is not None:
+                        break
                     value.append(words[at])
                     at += 1
             joined = " ".join([inline or value[0].value, *(token.value for token in value[1:])])
@@ -273,9 +274,9 @@ def _is_open(verb: Verb, option: Option, line: str, first: Token, text: Sequence
 
 
 def _option(verb: Verb, word: str) -> tuple[Option | None, str | None]:
-    """The option that a word names, and the value after "=". A word that resembles no option belongs to the text."""
-    if not _DASHES.match(word):
-        return None, None
+    """The option that a word with dashes names, and the value after "=". A word that resembles no option belongs to the
+    text.
+    """
     name, _, inline = _DASHES.sub("", word).partition("=")
     if option := verb.option(name.lower().replace("_", "-")):
         return option, inline or None
@@ -298,10 +299,10 @@ def _option(verb: Verb, word: str) -> tuple[Option | None, str | None]:
 
 
 def _names_argument(verb: Verb, word: str) -> bool:
-    """Whether a word before the text is the argument's own name written like an option: "--script" of "script report",
-    where other verbs have an option of that name.
+    """Whether a word with dashes before the text is the argument's own name written like an option: "--script" of
+    "script report", where other verbs have an option of that name.
     """
-    if verb.argument is None or verb.argument.many or not _DASHES.match(word):
+    if verb.argument is None or verb.argument.many:
         return False
     return _in_words([verb.argument.name], "option", _DASHES.sub("", word)) is not None
 

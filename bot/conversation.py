@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING
 
 from bot.events import Notice, UserError
@@ -244,6 +245,5 @@ def question_of(text: str) -> str:
     return question
 
 
-def title_of(text: str) -> str:
-    """A title from typed text: one line, at most TITLE_CHARS."""
-    return one_line(text, TITLE_CHARS)
+title_of = partial(one_line, most=TITLE_CHARS)
+"""A title from typed text: one line, at most TITLE_CHARS."""

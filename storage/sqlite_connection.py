@@ -28,43 +28,23 @@ class Connection(aiosqlite.Connection):
         self._thread.daemon = True  # SQLAlchemy does the same: a process that ends does not wait for it
         self.begins = ""
         """The BEGIN to send with the next statement."""
-        self._open = False
+        self.open = False
         """Whether a transaction is open; also True if that is unknown because a call was cancelled or failed."""
 
     def cursor(self) -> Cursor:  # type: ignore[override]
         return Cursor(self)
 
-    async def executed(
-        self, statement: str, parameters: Any, *, many: bool
-    ) -> tuple[sqlite3.Cursor, Sequence[Any]]:
-        """Execute a statement; returns its exhausted cursor and the rows."""
-        connection, begin = self._conn, self.begins
-        self.begins, self._open = "", True
-        # The connection's thread keeps a call's result until the next one, and rows may take megabytes.
-        done = list[tuple[sqlite3.Cursor, Sequence[Any]]]()
-
-        def trip() -> bool:
-            cursor = connection.cursor()
-            if begin:
-                cursor.execute(begin)
-            (cursor.executemany if many else cursor.execute)(statement, parameters)
-            done.append((cursor, cursor.fetchall() if cursor.description else ()))
-            return connection.in_transaction
-
-        self._open = await self._execute(trip)  # type: ignore[no-untyped-call]
-        return done.pop()
-
     async def commit(self) -> None:
         self.begins = ""
-        if self._open:
+        if self.open:
             await super().commit()
-            self._open = False
+            self.open = False
 
     async def rollback(self) -> None:
         self.begins = ""
-        if self._open:
+        if self.open:
             await super().rollback()
-            self._open = False
+            self.open = False
 
 
 @dataclass(slots=True, eq=False)
@@ -82,8 +62,26 @@ class Cursor:
         return self
 
     async def execute(self, statement: str, parameters: Any = (), *, many: bool = False) -> None:
-        done, self._rows = await self.connection.executed(statement, parameters, many=many)
-        self.description, self.rowcount, self.lastrowid = done.description, done.rowcount, done.lastrowid
+        connection, begin = self.connection, self.connection.begins
+        connection.begins, connection.open = "", True
+        # The connection's thread keeps a call's result until the next one, and rows may take megabytes.
+        done = list[tuple[sqlite3.Cursor, Sequence[Any]]]()
+
+        def trip() -> bool:
+            cursor = connection._conn.cursor()
+            if begin:
+                cursor.execute(begin)
+            (cursor.executemany if many else cursor.execute)(statement, parameters)
+            done.append((cursor, cursor.fetchall() if cursor.description else ()))
+            return connection._conn.in_transaction
+
+        connection.open = await connection._execute(trip)  # type: ignore[no-untyped-call]
+        cursor, self._rows = done.pop()
+        self.description, self.rowcount, self.lastrowid = (
+            cursor.description,
+            cursor.rowcount,
+            cursor.lastrowid,
+        )
 
     async def executemany(self, statement: str, parameters: Any) -> None:
         await self.execute(statement, parameters, many=True)

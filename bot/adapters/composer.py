@@ -174,7 +174,8 @@ class Composer(Generic[AnyPage]):
             self._messages.begin(StageContent(FIRST, ""))
         self._home.ending()
         try:
-            if not await self._told_alone():
+            public = self._messages.opening is not None and not self._refused
+            if public or not await self._told_alone():
                 self._stages[-1].content.growing = False
                 self._messages.changed(self._stages[-1])
                 self._messages.open()

@@ -10,10 +10,11 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
+from collections import ChainMap
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Final, Protocol, TypeVar
 from weakref import WeakValueDictionary
 
 from bot import commands, mention
@@ -38,6 +39,9 @@ if TYPE_CHECKING:
     from bot.config import LimitsConfig
     from bot.verb import Verb
 
+K = TypeVar("K")
+V = TypeVar("V")
+
 WINDOW = "modal"
 """The kind of stored offers that holds pending forms, so that a window also works after a restart."""
 MODAL = rf"modal:{RUN}"
@@ -51,7 +55,8 @@ HINTS = 3
 """Hints per person within the config's `[limits] seconds`: about messages that were no request, or one too many."""
 PEOPLE = 4_096
 """The most people whose counts are kept in memory before expired ones are dropped."""
-
+PARTS: Final = 5
+"""The most groups of what was noted recently."""
 
 _log = logging.getLogger(__name__)
 
@@ -107,6 +112,28 @@ class Cooldowns:
             return count.began + self._seconds - now
         count.taken += 1
         return 0.0
+
+
+class Recent(ChainMap[K, V]):
+    """What was noted in the last minutes, such as the ids of events that a platform may send again: values by key, for
+    `seconds` or a quarter longer, and at most `most` of them; the oldest are dropped in groups.
+
+    Each group is a plain dictionary: an entry with its own time takes twice the memory.
+    """
+
+    def __init__(self, most: int, seconds: float, clock: Callable[[], float] = time.monotonic) -> None:
+        super().__init__()
+        self._most = most
+        self._group_s = seconds / (PARTS - 1)
+        self._clock = clock
+        self._until = clock() + self._group_s
+
+    def note(self, key: K, value: V) -> None:
+        now = self._clock()
+        if now >= self._until or len(self.maps[0]) >= self._most // PARTS:
+            self.maps = [{}, *self.maps[: PARTS - 1]]
+            self._until = now + self._group_s
+        self.maps[0][key] = value
 
 
 class KeyedLocks:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 from bot import commands
 from bot.adapters.markdown import clean
 from bot.command_line import Parsed, lacking_text, parse, value_of
-from bot.commands import HEAR, NAME_FILES, RUN, UNDER
+from bot.commands import HEAR, NAME_FILES, ROWS, RUN, UNDER
 from bot.events import File, OptionValue, PressedLate, Quoted, Request, UserError
 from bot.verb import LINE_CHARS, Verb
 from bot.words import Words, name_of
@@ -27,6 +27,9 @@ QUESTION_FILES = 10
 """The most files of one question, with those of the messages that come with it; a message on Discord has as many."""
 QUOTED_CHARS = 1_500
 """The most characters of a quoted message, in addition to the question about it."""
+
+QUOTABLE: Final = tuple(row for row in ROWS.values() if row.plain and row.asks)
+"""The verbs whose text a message that comes with them becomes part of: questions, not turns in a story."""
 
 _TAKES_FILES = "|".join(path.replace(" ", r"\s+") for path in sorted(NAME_FILES))
 _READS_FILES = re.compile(rf"/\s*(?:{_TAKES_FILES}|add|(?:rules\s+)?ask)\b", re.IGNORECASE)
@@ -224,11 +227,6 @@ def _pressed(chosen: StoredChoice, run: str, parsed: Parsed, private: bool) -> d
             {UNDER: f"{RUN}{run}"} if chosen.under is None else {UNDER: chosen.under} if chosen.under else {}
         )
     return options
-
-
-def takes_quotations(row: Verb) -> bool:
-    """Whether a message that comes with it becomes part of its text: true for a question, not for a turn in a story."""
-    return row.plain and row.asks
 
 
 def quotation(text: str) -> str:

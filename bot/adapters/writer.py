@@ -246,14 +246,16 @@ class Writer:
                     best = message, at
             if due.group:
                 groups.add(due.group)
-            if self._keeps_order(due):
+            if due.unavailable and self._keeps_order(due):
                 earlier = max(earlier, due.not_before)
             held = held or (due.since is not None and self._clock.time() < due.since + ORDER_S)
         return best
 
     def _keeps_order(self, due: _Due) -> bool:
-        """Whether later messages wait for this one. They do not if the platform accepts others but never this one."""
-        if not due.unavailable or due.since is None or due.since < self._health.succeeded:
+        """Whether later messages wait for this one, which the platform did not accept. They do not if it accepts others
+        but never this one.
+        """
+        if due.since is None or due.since < self._health.succeeded:
             return False
         return self._clock.time() < due.since + ORDER_S
 

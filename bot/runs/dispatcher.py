@@ -80,7 +80,8 @@ class Dispatcher:
 
     def __post_init__(self) -> None:
         self._inbox = self._resources.records.inbox
-        self._arrivals = Arrivals(self._inbox, self._live.arrived)
+        # A run of several processes begins in the one that takes it up.
+        self._arrivals = Arrivals(self._inbox, None if self._live.shared else self._live.expect)
         self._begun = Background()
         self._pressing: WeakValueDictionary[tuple[str, OptionValue], asyncio.Lock] = WeakValueDictionary()
         """Locks by space and by what a button belongs to."""
@@ -256,7 +257,7 @@ class Dispatcher:
             await session_for(sessions, request, request.text, over=over)
         await self._gate.passed()
         if self._processes is None:
-            await self._engine.start(request.id)
+            await self._engine.begin(request.id)
             return
         route, line = self._processes.route(request.place.platform, request.place.space), line_name(request)
         # First, because if this process ended before, later runs would start before this one.

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import functools
+import json
 from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Hashable, Mapping
 from contextlib import aclosing
 from contextvars import Context
@@ -183,3 +184,29 @@ def _sorry_to_json(error: UserError) -> dict[str, Any]:
 def _sorry_from_json(stored: Mapping[str, Any]) -> UserError:
     # An earlier release stored no "transient".
     return user_error(stored["key"], stored["values"], transient=stored.get("transient", False))
+
+
+class StepFailed(Exception):
+    """The error of a step from before a crash, as far as its text was stored."""
+
+
+class Json:
+    """DBOS's serializer protocol with JSON, because loading a pickle could run code."""
+
+    def name(self) -> str:
+        return "sutradhar_json"
+
+    def serialize(self, data: Any) -> str:
+        return json.dumps(data, ensure_ascii=False, default=_error_text)
+
+    def deserialize(self, serialized_data: str) -> Any:
+        data = json.loads(serialized_data)
+        if isinstance(data, dict) and "__error__" in data:
+            return StepFailed(data["__error__"])
+        return data
+
+
+def _error_text(value: object) -> dict[str, str]:
+    if isinstance(value, BaseException):
+        return {"__error__": f"{type(value).__name__}: {value}"}
+    raise TypeError(f"{type(value).__name__} cannot be kept by the engine")

@@ -16,7 +16,8 @@ from contextvars import Context
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from bot.runs.engine_database import Json, checkpoint, keep_quiet, prepare, server_engine, sqlite_engine
+from bot.runs.durable_run import Json
+from bot.runs.engine_database import checkpoint, keep_quiet, prepare, server_engine, sqlite_engine
 from storage.db import close_when_returned
 from storage.faults import StorageFault
 from storage.patience import patient_in_a_run
@@ -130,7 +131,7 @@ class Engine:
                 if run != run_id:
                     await self._in_line(run)
                 # In a fresh context: it is no part of this one.
-                await asyncio.create_task(self._begin(run), context=Context())
+                await asyncio.create_task(self.begin(run), context=Context())
                 await wait_for_answer(self._answered, run)
 
         self._workflow = dbos.workflow(name="run", max_recovery_attempts=RECOVERIES)(run)
@@ -266,7 +267,8 @@ class Engine:
         return await self._running.list_workflows_async(**which, load_input=False, load_output=False)
 
     async def start(self, run_id: str, route: str = "", line: str = "", number: int = 0) -> None:
-        """Start the run; a run id that was started before is not started again.
+        """Start the run here or in a process that serves the route; a run id that was started before is not started
+        again.
 
         With a `line`, it begins when the runs with lower numbers in that line are answered, in any process that serves
         the route.
@@ -287,7 +289,7 @@ class Engine:
             with SetWorkflowID(run_id):
                 await self._dbos.enqueue_workflow_async(_taken_over(route), self._workflow, run_id)
             return
-        await self._begin(run_id)
+        await self.begin(run_id)
 
     async def _in_line(self, run_id: str) -> None:
         """Wait until the process that received the run has started it, but not for one that has died."""
@@ -295,7 +297,8 @@ class Engine:
         while await self.status(run_id) is None and time.monotonic() < ends:  # noqa: ASYNC110
             await asyncio.sleep(POLL_S)
 
-    async def _begin(self, run_id: str) -> None:
+    async def begin(self, run_id: str) -> None:
+        """Start the run in this process; a run id that was started before is not started again."""
         from dbos import SetWorkflowID
 
         assert self._dbos is not None

@@ -1,11 +1,10 @@
-"""The database of the durable engine (DBOS): its addresses, its tables, its connections and its values.
+"""The database of the durable engine (DBOS): its addresses, its tables and its connections.
 
 Its rows are copied unchanged: an unfinished run continues from them in any database.
 """
 
 from __future__ import annotations
 
-import json
 import logging
 import sqlite3
 import sys
@@ -117,29 +116,3 @@ def checkpoint(engine: SqlEngine) -> None:
         cursor.close()
     finally:
         connection.close()
-
-
-class StepFailed(Exception):
-    """The error of a step from before a crash, as far as its text was stored."""
-
-
-class Json:
-    """DBOS's serializer protocol with JSON, because loading a pickle could run code."""
-
-    def name(self) -> str:
-        return "sutradhar_json"
-
-    def serialize(self, data: Any) -> str:
-        return json.dumps(data, ensure_ascii=False, default=_error_text)
-
-    def deserialize(self, serialized_data: str) -> Any:
-        data = json.loads(serialized_data)
-        if isinstance(data, dict) and "__error__" in data:
-            return StepFailed(data["__error__"])
-        return data
-
-
-def _error_text(value: object) -> dict[str, str]:
-    if isinstance(value, BaseException):
-        return {"__error__": f"{type(value).__name__}: {value}"}
-    raise TypeError(f"{type(value).__name__} cannot be kept by the engine")

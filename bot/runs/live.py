@@ -59,7 +59,7 @@ class LiveRun:
 
 class LiveRuns:
     shared = False
-    """Whether other processes execute runs, too."""
+    """Whether other processes execute runs, too; then the engine keeps the lines."""
 
     def __init__(self, inbox: Inbox) -> None:
         self._inbox = inbox
@@ -70,25 +70,27 @@ class LiveRuns:
         self.owes = False
         """Whether the database has refused to store an end."""
 
-    def expect(self, request: Request, seq: int, since: datetime, *, resumed: bool = False) -> LiveRun:
-        """Register the run before it begins, so that it can be awaited and stopped."""
+    def expect(
+        self, request: Request, seq: int, since: datetime, *, resumed: bool = False, answered: bool = False
+    ) -> LiveRun:
+        """Register the run before it begins, so that it can be awaited and stopped. It joins its line, unless it has
+        answered.
+        """
         if request.id not in self.by_id:
-            answered, end = asyncio.Future[Ended](), asyncio.Future[Ended]()
-            self.by_id[request.id] = LiveRun(request, seq, line_of(request), since, resumed, answered, end)
-        return self.by_id[request.id]
-
-    def take_up(self, request: Request, row: InboxRow) -> LiveRun:
-        """Register an unfinished run of an earlier process: in its line, or outside it if it has answered."""
-        live = self.expect(request, row.seq, row.created_at, resumed=row.state != "received")
-        if row.state == "answered":
+            line = None if self.shared else line_of(request)
+            ends = asyncio.Future[Ended](), asyncio.Future[Ended]()
+            self.by_id[request.id] = LiveRun(request, seq, line, since, resumed, *ends)
+        live = self.by_id[request.id]
+        if answered:
             live.answered.set_result("done")
         else:
             self.order.enter(live)
         return live
 
-    def arrived(self, request: Request, seq: int, since: datetime) -> None:
-        """Register the run and let it join its line."""
-        self.order.enter(self.expect(request, seq, since))
+    def take_up(self, request: Request, row: InboxRow) -> LiveRun:
+        """Register an unfinished run of an earlier process."""
+        resumed, answered = row.state != "received", row.state == "answered"
+        return self.expect(request, row.seq, row.created_at, resumed=resumed, answered=answered)
 
     def all(self) -> Iterable[LiveRun]:
         return list(self.by_id.values())

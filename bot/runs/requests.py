@@ -14,7 +14,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from hashlib import sha256
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 from unicodedata import normalize
 
 from bot import commands
@@ -158,41 +158,46 @@ def withdrawn(request: Request) -> bool:
     return not (request.text or request.options or request.files or request.origin)
 
 
+_Arrival: TypeAlias = tuple[Request, NewRequest, asyncio.Future[int | None]]
+
+
 class Arrivals:
-    def __init__(self, inbox: Inbox, arrived: Callable[[Request, int, datetime], object]) -> None:
-        """`arrived` is called for each new request with its number and time, in the order of the numbers."""
+    def __init__(
+        self, inbox: Inbox, arrived: Callable[[Request, int, datetime], object] | None = None
+    ) -> None:
+        """`arrived`, if given, is called for each new request with its number and time, in the order of the numbers."""
         self._inbox = inbox
         self._arrived = arrived
         self._turn = asyncio.Lock()
-        self._waiting: list[tuple[Request, asyncio.Future[int | None]]] = []
+        self._waiting: list[_Arrival] = []
 
     async def receive(self, request: Request) -> int | None:
         """Store the request. Returns its number, or None when it was stored before. Raises StorageFault."""
         number: asyncio.Future[int | None] = asyncio.get_running_loop().create_future()
-        self._waiting.append((request, number))
+        self._waiting.append((request, row_of(request), number))
         async with self._turn:
             if not number.done():  # no earlier batch contained it
                 batch, self._waiting = self._waiting[:MOST], self._waiting[MOST:]
                 await self._keep(batch)
         return await number
 
-    async def _keep(self, batch: Sequence[tuple[Request, asyncio.Future[int | None]]]) -> None:
+    async def _keep(self, batch: Sequence[_Arrival]) -> None:
+        _, rows, waiters = zip(*batch, strict=True)
         try:
-            rows = [row_of(request) for request, _ in batch]
             numbers = await self._inbox.receive(rows)
         except StorageFault as fault:
-            for _, number in batch:
+            for number in waiters:
                 number.set_exception(fault)
         except Exception as error:
             if len(batch) == 1:
-                batch[0][1].set_exception(error)
+                waiters[0].set_exception(error)
             else:  # one request that cannot be stored must not fail the others
                 for entry in batch:
                     await self._keep([entry])
         else:
-            for (request, number), row in zip(batch, rows, strict=True):
+            for request, row, number in batch:
                 seq = numbers.pop(request.id, None)
-                if seq is not None:
+                if seq is not None and self._arrived is not None:
                     self._arrived(request, seq, row.created_at)
                 number.set_result(seq)
 

@@ -62,15 +62,12 @@ class SharedRuns(LiveRuns):
         lease.hear(STOP, self._told_to_stop, self._missed)
         lease.hear(REWORD, self._told_words)
 
-    def expect(self, request: Request, seq: int, since: datetime, *, resumed: bool = False) -> LiveRun:
-        live = super().expect(request, seq, since, resumed=resumed)
-        live.line = None
+    def expect(
+        self, request: Request, seq: int, since: datetime, *, resumed: bool = False, answered: bool = False
+    ) -> LiveRun:
         if (begun := self._begun.pop(request.id, None)) is not None:
             begun.set()
-        return live
-
-    def arrived(self, request: Request, seq: int, since: datetime) -> None:
-        """Do nothing: the run begins in the process that takes it up."""
+        return super().expect(request, seq, since, resumed=resumed, answered=answered)
 
     async def going(self, space: str = "") -> list[Request]:
         rows = await self._inbox.unfinished(space)

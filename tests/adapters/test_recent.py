@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bot.adapters.recent import Recent
+from bot.adapters.intake import Recent
 
 
 def test_what_was_noted_is_known_for_the_time_and_then_leaves_memory() -> None:

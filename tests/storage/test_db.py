@@ -186,9 +186,10 @@ async def test_no_rows_stay_in_memory_behind_a_statement(tmp_path: Path) -> None
     connection = connection_to(str(tmp_path / "rows.db"))
     await connection
     try:
-        _, rows = await connection.executed("SELECT zeroblob(1000)", (), many=False)
-        blob = rows[0][0]
-        del rows, _
+        cursor = connection.cursor()
+        await cursor.execute("SELECT zeroblob(1000)")
+        ((blob,),) = await cursor.fetchall()
+        del cursor
         await asyncio.sleep(0.05)  # the connection's thread waits for the next statement
         assert len(blob) == 1000
         assert sys.getrefcount(blob) == 2, "the variable's, and the argument's"

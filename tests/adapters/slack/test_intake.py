@@ -9,9 +9,8 @@ from typing import Any
 import pytest
 
 from bot import commands
-from bot.adapters.intake import HINTS
+from bot.adapters.intake import HINTS, Recent
 from bot.adapters.invocation import Invocation, choice_invocation
-from bot.adapters.recent import Recent
 from bot.adapters.slack.placing import Location, origin_of
 from bot.adapters.slack.received.intake import request_of
 from bot.adapters.slack.received.people import Person

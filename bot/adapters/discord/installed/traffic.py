@@ -20,7 +20,7 @@ import discord
 from discord.ext import commands
 
 from bot import metrics
-from bot.adapters.recent import Recent
+from bot.adapters.intake import Recent
 from bot.adapters.turns import Turns
 from bot.adapters.writer import Pace
 

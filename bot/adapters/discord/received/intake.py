@@ -33,7 +33,9 @@ from bot.adapters.footer import label as label_of
 from bot.adapters.intake import PEOPLE
 from bot.adapters.invocation import (
     FIELD,
+    NOTHING,
     QUESTION_FILES,
+    QUOTABLE,
     Brought,
     Field,
     Invocation,
@@ -45,7 +47,6 @@ from bot.adapters.invocation import (
     quotation,
     shown_time,
     spoken,
-    takes_quotations,
     with_brought,
     with_quotation,
 )
@@ -274,7 +275,7 @@ class Intake(intake.Intake):
     async def reworded(self, message: discord.Message, space: str, run: str, text: str) -> str:
         """The new text of an edited message's request, together with the messages that come with it."""
         past = await self.app.request_of(space, run)
-        if past is None or not takes_quotations(commands.verb(past.work, past.verb)):
+        if past is None or commands.verb(past.work, past.verb) not in QUOTABLE:
             return text
         for begins in (True, False):
             along = await brought(message, self.me, begins=begins)
@@ -304,10 +305,10 @@ class Intake(intake.Intake):
                 line, place = as_in_table(text.strip()), placing.place(location, thread_row=held)
                 parsed = parsed_of(line, files) if line or along else parse("/help")
                 asked = await self.interpreted(parsed, files, place, str(location.user))
-                if takes_quotations(asked.row):
+                if asked.row in QUOTABLE:
                     if along.unseen and not self.too_many_hints(location):
                         await replies.reply(message, say("welcome.unseen"), "h")
-                    asked = with_brought(asked, along)
+                    asked = asked if along == NOTHING else with_brought(asked, along)
                 elif not line and along:
                     asked = Invocation(commands.HELP)
             self.count(location, asked)
@@ -365,7 +366,7 @@ class Intake(intake.Intake):
         component = interaction.type is discord.InteractionType.component
         if not component or asked.row is PLAY:
             asked = await self.arranged(asked, here, str(location.user))
-        if not component and asked.again is None and LINK.search(asked.text) and takes_quotations(asked.row):
+        if not component and asked.again is None and LINK.search(asked.text) and asked.row in QUOTABLE:
             asker = Asker(interaction.user, interaction.channel, interaction.guild)
             asked = with_brought(asked, await linked(asked.text, asker, self.me, interaction.created_at))
         threads = await self._opens_threads(here)

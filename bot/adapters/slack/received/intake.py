@@ -17,17 +17,16 @@ from typing import TYPE_CHECKING, Any, Final
 
 from bot import commands
 from bot.adapters import intake
-from bot.adapters.intake import KeyedLocks
+from bot.adapters.intake import KeyedLocks, Recent
 from bot.adapters.invocation import (
     NOTHING,
+    QUOTABLE,
     Brought,
     Invocation,
     late_invocation,
-    takes_quotations,
     with_brought,
 )
 from bot.adapters.log_redaction import type_and_trace
-from bot.adapters.recent import Recent
 from bot.adapters.slack import placing
 from bot.adapters.slack.placing import PLATFORM, RESPONSE_SECONDS, Location, Origin, origin_of
 from bot.adapters.slack.received.brought import LINK, linked
@@ -116,8 +115,8 @@ class Intake(intake.Intake):
             held = await self.app.records.threads.held(location.space, location.real)
             place = placing.place(location, event="", goes=goes, thread_row=held)
             asked = await self.interpreted(parsed, files, place, location.user)
-            if takes_quotations(asked.row):
-                return with_brought(asked, along)
+            if asked.row in QUOTABLE:
+                return asked if along == NOTHING else with_brought(asked, along)
             return asked if text else Invocation(HELP)
 
         await self.perform(location, event, asked, ack)
@@ -252,7 +251,7 @@ class Intake(intake.Intake):
         here = placing.place(location, event="", goes="here", thread_row=thread_row)
         invocation = await self.arranged(invocation, here, location.user)
         typed = not (location.message or invocation.again or invocation.answers)
-        if typed and LINK.search(invocation.text) and takes_quotations(row):
+        if typed and LINK.search(invocation.text) and row in QUOTABLE:
             invocation = with_brought(invocation, await linked(self.people, location, invocation.text))
         called_in = row.plain and location.thread and location.message
         earlier = bool(called_in) and thread_row is None and not await self.holds(location)
