@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
+from storage.processes import tell
+
 if TYPE_CHECKING:
     from storage.db import Database
 
@@ -26,8 +28,7 @@ class Caches:
     async def drop(self, space: str) -> None:
         """Drop the data of the space from memory, here and in other processes. Raises StorageFault."""
         self._dropped(space)
-        if self._database.lease is not None:
-            await self._database.lease.tell(self._database, DROP, space)
+        await tell(self._database, DROP, space)
 
     def _dropped(self, space: str) -> None:
         for drop in self._drops:

@@ -32,6 +32,9 @@ CLAIM = 0x5377
 MEMBER = 0x5378
 """The first number of the locks that all members of a name share."""
 
+CHANNEL = "sutradhar"
+"""The channel for LISTEN and NOTIFY, with which the processes notify each other."""
+
 _HOLDER = (
     "SELECT application_name FROM pg_locks JOIN pg_stat_activity USING (pid)"
     " WHERE locktype = 'advisory' AND granted AND classid = %s AND objid = %s AND objsubid = 2"

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from storage.faults import FaultKind, StorageFault, fault_of
-from storage.patience import patiently
+from storage.patience import network_limits, patiently
 
 if TYPE_CHECKING:
     from sqlalchemy import ColumnElement, CursorResult, Engine, Executable, Table, UpdateBase
@@ -35,17 +35,6 @@ and what it reads again is in the system's cache.
 """
 SCRUBS, SCRUB_MS = 10, 200
 """How many tries are made to empty a log that others read, and how many milliseconds each waits for them."""
-
-_NETWORK = {
-    "connect_timeout": 10,
-    "keepalives_idle": 10,
-    "keepalives_interval": 5,
-    "keepalives_count": 2,
-    "tcp_user_timeout": 15_000,
-}
-"""libpq's network limits in seconds, except for a count and the last one, which is in milliseconds. By default a dead
-connection is noticed after two hours.
-"""
 
 # Any number, if every process of the program uses the same one.
 _NAMED_LOCKS = 0x5374
@@ -351,14 +340,6 @@ def close_when_returned(engine: Engine) -> None:
     from sqlalchemy import event
 
     event.listen(engine, "checkin", lambda _connection, record: record.invalidate())
-
-
-def network_limits(url: str) -> dict[str, int]:
-    """libpq's time limits for a server whose machine or network is gone, except those that the URL sets."""
-    from sqlalchemy.engine import make_url
-
-    query = make_url(url).query
-    return {name: value for name, value in _NETWORK.items() if name not in query}
 
 
 def _engine(url: str, busy_timeout_s: float, max_page_count: int | None, lease: Lease | None) -> AsyncEngine:

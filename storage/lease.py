@@ -23,6 +23,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from storage.advisory_locks import (
+    CHANNEL,
     CLAIM,
     PROCESS,
     DatabaseBusy,
@@ -36,14 +37,13 @@ from storage.advisory_locks import (
     unlock,
     unshare,
 )
-from storage.db import network_limits, new_id
 from storage.faults import StorageFault, fault_of
+from storage.patience import network_limits
 
 if TYPE_CHECKING:
     from psycopg import Connection
 
     from storage.advisory_locks import Session
-    from storage.db import Database
 
 BEAT_S = 1.0
 """Seconds between two renewals, and between two looks at the other processes."""
@@ -63,9 +63,6 @@ JOIN_S = 3.0
 """How many seconds a process with a new connection tries to get its locks back; less than ANSWER_S."""
 
 RETRY_S = 0.05
-
-CHANNEL = "sutradhar"
-"""The channel for LISTEN and NOTIFY."""
 
 _KEEPALIVE = ("tcp_keepalives_idle=15", "tcp_keepalives_interval=5", "tcp_keepalives_count=3")
 """TCP keep-alive (seconds, count): how soon the server drops a process whose machine is gone; by default two hours."""
@@ -91,9 +88,10 @@ class Lease:
         self, url: str, *, beat_s: float = BEAT_S, lease_s: float = LEASE_S, grace_s: float = GRACE_S
     ) -> None:
         """`url` is SQLAlchemy's: postgresql+psycopg://…"""
+        import uuid_utils
         from sqlalchemy.engine import make_url
 
-        self.id = new_id()
+        self.id = str(uuid_utils.uuid7())
         self.name = f"{application_name(self.id)} {platform.node()}"[:63]
         """The application name of this process's connections; all of them must be opened with it."""
         self._network: dict[str, Any] = dict(network_limits(url))
@@ -121,21 +119,6 @@ class Lease:
         self._heard[topic] = heard
         if missed is not None:
             self._missed.append(missed)
-
-    async def tell(self, database: Database, topic: str, *values: str) -> None:
-        """Send a notice to the other processes, of at most about 7,000 bytes."""
-        from sqlalchemy import func, select
-
-        payload = json.dumps([self.id, topic, *values])
-        await database.execute(select(func.pg_notify(CHANNEL, payload)))
-
-    async def alive(self, database: Database) -> set[str]:
-        """The ids of the processes that hold a lease, or did so until a moment ago."""
-        from sqlalchemy import select
-
-        from storage.tables import processes
-
-        return set(await database.column(select(processes.c.id)))
 
     async def take(self) -> None:
         """Join the other processes. Raises DatabaseBusy if one works alone, StorageFault if the server does not

@@ -24,6 +24,17 @@ RUN_S = 120.0
 """The wait in seconds for each call of a run, because people wait for its answer anyway."""
 RETRY_S = 0.25
 
+_NETWORK = {
+    "connect_timeout": 10,
+    "keepalives_idle": 10,
+    "keepalives_interval": 5,
+    "keepalives_count": 2,
+    "tcp_user_timeout": 15_000,
+}
+"""libpq's network limits in seconds, except for a count and the last one, which is in milliseconds. By default a dead
+connection is noticed after two hours.
+"""
+
 _until: ContextVar[float] = ContextVar("until", default=0.0)
 """Until when the task's calls may wait, by the monotonic clock; each of them waits RUN_S at most. 0 if they may not."""
 
@@ -49,3 +60,11 @@ async def patiently(call: Callable[[], Awaitable[T]]) -> T:
             if not fault.away or time.monotonic() > ends:
                 raise
         await asyncio.sleep(RETRY_S)
+
+
+def network_limits(url: str) -> dict[str, int]:
+    """libpq's time limits for a server whose machine or network is gone, except those that the URL sets."""
+    from sqlalchemy.engine import make_url
+
+    query = make_url(url).query
+    return {name: value for name, value in _NETWORK.items() if name not in query}

@@ -13,8 +13,9 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from storage.db import CACHE, SCRUB_MS, SCRUBS, network_limits
+from storage.db import CACHE, SCRUB_MS, SCRUBS
 from storage.faults import StorageFault, fault_of
+from storage.patience import network_limits
 
 if TYPE_CHECKING:
     from sqlalchemy import Engine as SqlEngine

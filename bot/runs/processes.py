@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from bot.events import UserError
 from storage.advisory_locks import DatabaseBusy
+from storage.processes import alive, tell
 from storage.shares import Share, agreed, agreed_on, part_name
 
 if TYPE_CHECKING:
@@ -103,7 +104,7 @@ class Processes:
 
     async def alive(self) -> set[str]:
         """The ids of the processes that hold a lease, or did so until a moment ago."""
-        return await self._lease.alive(self._database)
+        return await alive(self._database)
 
     def route(self, platform: str, space: str) -> str:
         """The route of a space's runs: they are executed by the processes that serve it."""
@@ -132,7 +133,7 @@ class Processes:
 
     async def tell(self, topic: str, *values: str) -> None:
         """Send values under a topic to the others. Raises StorageFault."""
-        await self._lease.tell(self._database, topic, *values)
+        await tell(self._database, topic, *values)
 
     def close(self) -> None:
         if self._keeping is not None:

@@ -20,6 +20,7 @@ from bot.view import ORDER_S
 from bot.waiting import Background, wait_at_most
 from storage.faults import StorageFault
 from storage.inbox import UNFINISHED
+from storage.processes import tell
 from storage.unshown import Unshown
 
 if TYPE_CHECKING:
@@ -54,7 +55,6 @@ class SharedRuns(LiveRuns):
         super().__init__(inbox)
         self._database = database
         self._unshown = Unshown(database)
-        self._lease = lease
         self._start = start
         self._executed = executed
         self._begun: dict[str, asyncio.Event] = {}
@@ -95,13 +95,13 @@ class SharedRuns(LiveRuns):
         if row is None or row.state not in UNFINISHED:
             return False
         await self.keep(request.id, "stopped")
-        await self._lease.tell(self._database, STOP, request.id)
+        await tell(self._database, STOP, request.id)
         await self._start(request)  # a run that has not begun only reports that it was stopped
         return True
 
     async def reworded(self, run: str) -> None:
         """Tell the process that executes the run that its request has new words."""
-        await self._lease.tell(self._database, REWORD, run)
+        await tell(self._database, REWORD, run)
 
     async def ended(self, run: str) -> Ended:
         while True:

@@ -25,6 +25,7 @@ from bot.speech.voices import manner_of
 from bot.waiting import Background
 from bot.words import Words, words
 from storage.faults import StorageFault
+from storage.processes import tell
 
 if TYPE_CHECKING:
     from bot.budget import Budget
@@ -226,8 +227,8 @@ class Clips:
 
     async def _tell(self) -> None:
         """Have other processes check which of their clips are still wanted."""
-        if self._database is not None and self._database.lease is not None:
-            await self._database.lease.tell(self._database, f"{DROP} {self._name}")
+        if self._database is not None:
+            await tell(self._database, f"{DROP} {self._name}")
 
     def _told(self) -> None:
         self._looking.start(self._look_as_told())

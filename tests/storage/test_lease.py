@@ -24,6 +24,7 @@ from bot.runs.engine_database import server_engine
 from storage.db import Database, close_when_returned
 from storage.faults import StorageFault
 from storage.lease import LEASE_S, Lease, LeaseLost
+from storage.processes import tell
 from tests.fakes.proxy import Proxy
 
 PATIENCE_S = 60.0
@@ -224,8 +225,8 @@ async def test_what_is_told_is_heard_by_the_others_alone(server: str) -> None:
     hearer.hear("topic", heard.append)
     database = await Database.open(server, lease=teller)
     async with kept(teller), kept(hearer):
-        await teller.tell(database, "other topic", "nothing")
-        await teller.tell(database, "topic", "a café")
+        await tell(database, "other topic", "nothing")
+        await tell(database, "topic", "a café")
         await until(lambda: heard)
         assert heard == ["a café"]
         assert own == []

@@ -103,7 +103,7 @@ def make(resources: Resources, runs: Runs) -> Work:
     files = QuestionFiles(resources.incoming, resources.intake, max_bytes)
     asking = Asking(files, resources.library, resources.models, resources.conversations, snapshots, house)
     imports = HouseImports(house, resources.incoming, resources.records.offers, resources.platforms)
-    verb = HouseRulesVerb(house, imports)
+    verb = HouseRulesVerb(house, imports.preview)
     return Rules(asking, resources.library, resources.records.sessions, why_none, verb, imports)
 
 

@@ -6,7 +6,7 @@ import asyncio
 import re
 import tempfile
 from collections import OrderedDict
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing
 from dataclasses import replace
 from pathlib import Path
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from bot.retrieval.intake import Intake
     from bot.retrieval.library import Library
     from bot.strategies.base import Searchable
-    from bot.works.rules.house_imports import HouseImports
     from storage.settings import SettingsStore
 
 PREFIX: Final = "house_rule."
@@ -225,9 +224,9 @@ def overrules(passages: Sequence[Passage]) -> str:
 class HouseRulesVerb:
     """Answers `rules house`: shows, adds, changes, removes, imports."""
 
-    def __init__(self, house: HouseRules, imports: HouseImports) -> None:
+    def __init__(self, house: HouseRules, preview: Callable[[Run], AsyncGenerator[Event, None]]) -> None:
         self._house = house
-        self._imports = imports
+        self._preview = preview
 
     async def run(self, run: Run) -> AsyncGenerator[Event, None]:
         request, say = run.request, words(run.request.locale)
@@ -238,7 +237,7 @@ class HouseRulesVerb:
         if changes and not author.admin:
             raise UserError("rules.house_admins")
         if imports:
-            async with aclosing(self._imports.preview(run)) as events:
+            async with aclosing(self._preview(run)) as events:
                 async for event in events:
                     yield event
             return

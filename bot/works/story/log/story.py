@@ -18,17 +18,20 @@ from bot.works.story.log.bodies import (
     sheet_change_of,
 )
 from bot.works.story.log.nodes import SHARED_UP_TO_CUT, Node, Part
-from bot.works.story.log.stop_card import withdraw
 from bot.works.story.log.turn import (
     Aside,
     Chapter,
     Correction,
     Initiative,
+    Member,
     Milestone,
     SheetChange,
+    SheetVersion,
+    Summary,
     ThreadChange,
     Tick,
     Turn,
+    Whisper,
 )
 
 T = TypeVar("T")
@@ -38,50 +41,8 @@ SET: Final = (
     "arc", "arc_turn", "party", "whispers", "shared_at",
 )  # fmt: skip
 """The fields that nodes of SHARED_UP_TO_CUT set, except intents, which turns include."""
-
-
-@dataclass(frozen=True, slots=True)
-class Member:
-    """Somebody who has joined a table or left it: last by the node `changed`, first by the node `seq`."""
-
-    name: str
-    here: bool
-    plays: str
-    seq: int
-    changed: int
-    selves: tuple[str, ...] = ()
-    """All characters of this person, who speaks as the one in `plays`."""
-
-
-@dataclass(frozen=True, slots=True)
-class Whisper:
-    """A whisper from one person, with the `name`, to another; people are given by id."""
-
-    by: str
-    to: str
-    name: str
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
-class _Sheet:
-    """A character's sheet since the node `id`; None for a character who has left (see `Kind`, "cast")."""
-
-    id: str
-    seq: int
-    name: str
-    sheet: dict[str, Any] | None
-    turn: str
-    scene: str
-
-
-@dataclass(frozen=True, slots=True)
-class Summary:
-    """A summary by the node `id`; `author` is the person who has corrected it, "" for a model."""
-
-    id: str
-    text: str
-    author: str = ""
+QUOTED: Final = 12
+"""The minimum length of a text that counts as a quotation: a shorter one may match by chance."""
 
 
 @dataclass(slots=True, weakref_slot=True)
@@ -92,7 +53,7 @@ class Story:
     """
 
     settings: dict[str, Any] = field(default_factory=dict)
-    sheets: list[_Sheet] = field(default_factory=list)
+    sheets: list[SheetVersion] = field(default_factory=list)
     lore: dict[str, dict[str, Any]] = field(default_factory=dict)
     lore_nodes: dict[str, str] = field(default_factory=dict)
     """The node of each entry of the lorebook, by the entry's id."""
@@ -285,7 +246,7 @@ class Story:
             case "head":
                 self.end_with(node.turn)
             case "stopcard":
-                withdraw(self, node)
+                self._withdraw(node)
             case _:
                 if node.body:  # otherwise its author withdrew it
                     self._more(node, json.loads(node.body))
@@ -314,6 +275,45 @@ class Story:
             if later.after in removed:
                 removed.add(id)
         return removed
+
+    def _withdraw(self, node: Node) -> None:
+        """Withdraw a stop card's turn, the turns that follow from it, and what quotes their words."""
+        if node.turn in self.cards:  # two processes played a card at the same time
+            return
+        self.cards[node.turn], self.card_at = node.run_id, node.seq
+        removed = self.gone_with(node.turn)
+        self.carded |= removed
+        first = next((place for place, id in enumerate(self.path) if id in removed), None)
+        if first is not None:
+            del self.path[first:]
+            self.length = min(self.length, first)
+            self.changed_from(first)
+            self.unpinned |= self.intents.keys()  # they were said after a withdrawn turn
+            self.intents.clear()
+        removed_turns = [self.turns[id] for id in removed & self.turns.keys()]
+        self.unpinned.update(id for turn in removed_turns for id in turn.intended)
+        words = [text for turn in removed_turns for text in turn.words]
+        self._unwrite(min((turn.first for turn in removed_turns), default=self.seq), words)
+        quoting = {id for id, text in self.memories.items() if _quoted(_pinned(text), words)}
+        self.unpinned |= {f"memory {id}" for id in quoting} | {f"idea {id}" for id in self.ideas}
+        for id in quoting:
+            del self.memories[id]
+        self.ideas.clear()
+        if self.arc_turn in removed:
+            self.arc = ()
+
+    def _unwrite(self, began: int, words: Sequence[str]) -> None:
+        """Withdraw sheets and lore that were written after the node `began` and quote these words."""
+        sheets = [sheet for sheet in self.sheets if sheet.seq > began and sheet.sheet and not sheet.scene]
+        quoting = {
+            sheet.id for sheet in sheets if any(_quoted(text, words) for text in (sheet.sheet or {}).values())
+        }
+        self.sheets = [sheet for sheet in self.sheets if sheet.id not in quoting]
+        lore = [id for id, seq in self.lore_seqs.items() if seq > began and id in self.lore]
+        for id in [id for id in lore if _quoted(self.lore[id]["content"], words)]:
+            del self.lore[id]
+            quoting.add(self.lore_nodes.pop(id))
+        self.unpinned |= quoting
 
     def _scene(self, node: Node) -> None:
         if (turn := self.turns.get(node.turn)) is None:
@@ -344,7 +344,7 @@ class Story:
                 self.settings.update(body)
             case "cast":
                 sheet, behind = body["sheet"], str(body.get("scene", ""))
-                self.sheets.append(_Sheet(id, node.seq, body["name"], sheet, of, behind))
+                self.sheets.append(SheetVersion(id, node.seq, body["name"], sheet, of, behind))
             case "lore":
                 _put(self.lore, body["id"], body["entry"])
                 _put(self.lore_nodes, body["id"], id if body["entry"] is not None else None)
@@ -414,6 +414,17 @@ def _copied(value: T) -> T:
         part = getattr(value, slot.name)
         setattr(copy, slot.name, part.copy() if isinstance(part, (dict, list, set)) else part)
     return copy
+
+
+def _quoted(text: Any, sources: Iterable[str]) -> bool:
+    """Whether the text quotes one of these sources."""
+    quote = " ".join(str(text).split())
+    return len(quote) >= QUOTED and any(quote in source for source in sources)
+
+
+def _pinned(memory: str) -> str:
+    """The words that a memory quotes if it is a pinned passage ("Scene 3: …")."""
+    return memory.partition(": ")[2].removesuffix(" …")
 
 
 def _put(entries: dict[Any, Any], name: Any, value: Any) -> None:

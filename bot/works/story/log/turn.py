@@ -5,7 +5,7 @@ them.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -376,3 +376,47 @@ class Turn:
         """What was extracted from the version that counts, or from the turn's text if it has no scene."""
         scene = self.scene
         return self.found if scene is None else scene.extracted
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """Somebody who has joined a table or left it: last by the node `changed`, first by the node `seq`."""
+
+    name: str
+    here: bool
+    plays: str
+    seq: int
+    changed: int
+    selves: tuple[str, ...] = ()
+    """All characters of this person, who speaks as the one in `plays`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Whisper:
+    """A whisper from one person, with the `name`, to another; people are given by id."""
+
+    by: str
+    to: str
+    name: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class SheetVersion:
+    """A character's sheet since the node `id`; None for a character who has left (see `Kind`, "cast")."""
+
+    id: str
+    seq: int
+    name: str
+    sheet: dict[str, Any] | None
+    turn: str
+    scene: str
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """A summary by the node `id`; `author` is the person who has corrected it, "" for a model."""
+
+    id: str
+    text: str
+    author: str = ""

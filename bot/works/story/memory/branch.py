@@ -8,15 +8,18 @@ from __future__ import annotations
 
 import re
 from array import array
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from itertools import islice, pairwise
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from bot.retrieval.cognates import MOST
-from bot.retrieval.lexical import terms
+from bot.retrieval.cognates import MOST, words_of
+from bot.retrieval.glossary import translated
+from bot.retrieval.language import FUNCTION_WORDS, detect_question
+from bot.retrieval.lexical import content_terms, terms
 from bot.retrieval.ranking import min_max
 from bot.works.story.memory.index import ASKING, TIMED, Pieces, date_words
-from bot.works.story.memory.query_terms import query_terms
 
 if TYPE_CHECKING:
     import numpy as np
@@ -39,6 +42,9 @@ _TOGETHER = 131_072
 
 _TERMS = 64
 """The number of terms for which a branch remembers the scenes that contain them: a search asks several times."""
+
+COMPARED = 32
+"""How many words of a query in another language are compared with the story's: a question has fewer."""
 
 FEW = 3
 """A name in more scenes than this is not rare, however long the story is."""
@@ -142,6 +148,29 @@ class BranchPieces:
         terms = (pair for pair in self.index.alike(word, language) if self.has(pair[0]))
         return {term: likeness**1.5 for term, likeness in islice(terms, MOST)}
 
+    def query_terms(self, text: str) -> Mapping[str, float]:
+        """The terms of a query, and the weight of each: how often it occurs in the query.
+
+        Function words don't count. In another language than the story's, a word that occurs in the story counts as
+        itself (a name); others are replaced by their translations, or else by similar words, weighted by their
+        likeness.
+        """
+        language = self.index.language
+        own = content_terms(text, language)
+        if (asked_in := _language(text, language)) == language:
+            return Counter(own)
+        weights = {term: 1.0 for term in own if term.isdigit()}
+        idle, unknown = FUNCTION_WORDS.get(asked_in, frozenset()), 0
+        for word in words_of(text):
+            if word in idle or word.isdigit():
+                continue
+            same = content_terms(word, language)
+            meant = {term: 1.0 for term in (*same, *translated(word, asked_in, language)) if self.has(term)}
+            if not meant and unknown < COMPARED:
+                meant, unknown = self.alike(word, asked_in), unknown + 1
+            weights |= meant or dict.fromkeys(same, 1.0)
+        return weights
+
     def scenes_holding(self, term: str) -> Ints:
         """The numbers of the scenes that contain the term, ascending."""
         if term not in self._scenes_of:
@@ -205,7 +234,7 @@ class BranchPieces:
         """
         import numpy as np
 
-        (by_words, by_rare), by_scene, covers = self._by_words(query_terms(self, query))
+        (by_words, by_rare), by_scene, covers = self._by_words(self.query_terms(query))
         lent = (by.after_one, by.after_two), (by.before_one, by.before_two)
         words = self._beside(by_words, *lent)
         rare = self._beside(by_rare, *lent) if by_rare.any() else by_rare
@@ -343,6 +372,11 @@ class BranchPieces:
             if distance <= len(after) and after[distance - 1]:
                 smoothed[:-distance] += scores[distance:] * (np.float32(after[distance - 1]) * same)
         return smoothed
+
+
+@lru_cache(maxsize=8)  # a recall asks several times for the same texts
+def _language(text: str, story: str) -> str:
+    return detect_question(text, (story,)) or story
 
 
 def _of_best(scores: Floats) -> Floats:

@@ -13,7 +13,6 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from bot.retrieval.lexical import content_terms, terms
-from bot.works.story.memory.query_terms import query_terms
 
 if TYPE_CHECKING:
     import numpy as np
@@ -62,7 +61,7 @@ def scored(
     words = scores["words"]
     if query.context and by.context:
         words += np.float32(by.context) * branch.words(query.context, by)[0]
-    asked = query_terms(branch, query.text)
+    asked = branch.query_terms(query.text)
     boost = np.zeros(branch.scene_count, dtype=np.float32)
     if by.keywords:
         boost += by.keywords * keywords(branch, asked, by)

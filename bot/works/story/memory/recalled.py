@@ -11,7 +11,6 @@ from bot.retrieval.lexical import terms
 from bot.works.story.memory.branch import Reason
 from bot.works.story.memory.index import Piece
 from bot.works.story.memory.pieces import pieces_of
-from bot.works.story.memory.query_terms import query_terms
 from bot.works.story.memory.ranking import (
     Query,
     add_extracted,
@@ -89,7 +88,7 @@ def found(
     scores = functools.reduce(np.add, by_reason.values())
     if by.age:
         scores[too_old(branch.by_scene(scores), by)[branch.scenes]] = 0.0
-    asked = query_terms(branch, query.text)
+    asked = branch.query_terms(query.text)
     if by.names:
         by_reason["words"] += (lacking := first_by_name(branch, asked, scores))
         scores += lacking

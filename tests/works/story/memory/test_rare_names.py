@@ -14,7 +14,6 @@ from bot.works.story.config import RecallConfig
 from bot.works.story.memory.branch import BranchPieces
 from bot.works.story.memory.index import Piece, Pieces
 from bot.works.story.memory.memory import Memory
-from bot.works.story.memory.query_terms import query_terms
 from bot.works.story.memory.ranking import Query, first_by_name
 from bot.works.story.memory.recall import moments
 from tests.fakes.embedder import Letters
@@ -146,16 +145,16 @@ def test_a_rare_name_is_in_few_scenes_and_never_written_without_a_capital() -> N
 
 def test_a_question_in_another_language_asks_for_its_names_numbers_and_cognates() -> None:
     english = branch_of(["Oskar stole the sword in 1743.", "The captain was a sailor with ambition."], "en")
-    weights = query_terms(english, "quem era o capitão Oskar e por que ele tinha uma espada em 1743?")
+    weights = english.query_terms("quem era o capitão Oskar e por que ele tinha uma espada em 1743?")
     assert weights["oskar"] == weights["1743"] == 1.0
     assert weights["sword"] == 1.0, "of the glossary"
     assert 0.0 < weights["captain"] <= 1.0, "looks alike"
     assert not weights.keys() & {"quem", "era", "o", "e", "que", "por", "ele", "uma", "em"}
     portuguese = branch_of(["Oskar roubou a espada em 1743.", "A capitã tinha ambição."], "pt")
-    weights = query_terms(portuguese, "who was the captain with ambition, and why did Oskar steal her sword?")
+    weights = portuguese.query_terms("who was the captain with ambition, and why did Oskar steal her sword?")
     assert weights["oskar"] == weights["espad"] == 1.0
     assert not weights.keys() & {"who", "was", "the", "with", "and", "why", "did", "her"}
-    own = query_terms(english, "who was the captain with ambition and a sword, a sword?")
+    own = english.query_terms("who was the captain with ambition and a sword, a sword?")
     assert own == {"captain": 1, "ambit": 1, "sword": 2}, "in the story's language: its terms alone"
 
 
