@@ -38,6 +38,6 @@ async def tell(database: Database, topic: str, *values: str) -> None:
     """Send a notice to the other processes, of at most about 7,000 bytes."""
     from sqlalchemy import func, select
 
-    if database.process:
+    if database.lease is not None:
         payload = json.dumps([database.process, topic, *values])
         await database.execute(select(func.pg_notify(CHANNEL, payload)))

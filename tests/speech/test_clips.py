@@ -247,12 +247,12 @@ async def test_a_clip_of_an_ended_process_is_made_even_if_its_request_cannot_be_
             raise StorageFault("other")
         return asked(run, "x")
 
-    monkeypatch.setattr(Database, "process", "ended")
+    monkeypatch.setattr(db, "process", "ended")
     first = Desk(db, config(), {"fake": FakeEngine()}, kept=True)
     for run in ("first", "second", "third"):
         await first.clips.speak(asked(run, "x"), Speak(SCENE, "scene", "narrator"))
     await first.clips.close()
-    monkeypatch.setattr(Database, "process", "running")
+    monkeypatch.setattr(db, "process", "running")
     await db.run(processes.insert().values(id="running", machine="here", seen_at=datetime.now(UTC)))
     second = Desk(db, config(), {"fake": FakeEngine()}, kept=True)
     second.texts.set()
