@@ -1,4 +1,4 @@
-"""The code in figures: what one cited answer passes through, how much code there is, circles of imports.
+"""The code in figures: what one cited answer passes through, how much code there is.
 
     .venv/bin/python -m scripts.code_figures
     .venv/bin/python -m scripts.code_figures Slack  # which files and functions the answer on Slack passes (or Discord)
@@ -9,7 +9,6 @@ question to its last words. Takes half a minute. What the figures should be is i
 
 from __future__ import annotations
 
-import ast
 import asyncio
 import json
 import os
@@ -37,10 +36,6 @@ def main() -> None:
     modules = [path for folder in COUNTED for path in sorted((ROOT / folder).rglob("*.py"))]
     lines = sum(len(path.read_text(encoding="utf-8").splitlines()) for path in modules)
     print(f"\n{' + '.join(COUNTED)}: {lines:,} lines in {len(modules)} files")
-    import_circles = circles(imports())
-    print(f"circles of imports, type imports included: {len(import_circles)}")
-    for circle in import_circles:
-        print("  " + ", ".join(sorted(circle)))
 
 
 def listed(platform: str) -> None:
@@ -125,58 +120,6 @@ def _named(codes: set[CodeType]) -> Iterator[tuple[str, str]]:
             and code.co_name != "<module>"
         ):
             yield str(path.relative_to(ROOT)), code.co_qualname
-
-
-def imports() -> dict[str, set[str]]:
-    """Each of our modules with those of ours that it imports, anywhere in its code."""
-    files = {_module(path): path for folder in OURS for path in (ROOT / folder).rglob("*.py")}
-    graph: dict[str, set[str]] = {}
-    for name, path in files.items():
-        graph[name] = set()
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.Import):
-                graph[name] |= {alias.name for alias in node.names}
-            elif isinstance(node, ast.ImportFrom) and node.module:
-                inner = {f"{node.module}.{alias.name}" for alias in node.names}
-                graph[name] |= (inner & set(files)) or {node.module}
-        graph[name] &= set(files)
-        graph[name].discard(name)
-    return graph
-
-
-def circles(graph: dict[str, set[str]]) -> list[set[str]]:
-    """Modules that import each other in a circle: strongly connected components of more than one (Tarjan 1972)."""
-    index: dict[str, int] = {}
-    low: dict[str, int] = {}
-    stack: list[str] = []
-    components: list[set[str]] = []
-
-    def visit(name: str) -> None:
-        index[name] = low[name] = len(index)
-        stack.append(name)
-        for imported in graph[name]:
-            if imported not in index:
-                visit(imported)
-                low[name] = min(low[name], low[imported])
-            elif imported in stack:
-                low[name] = min(low[name], index[imported])
-        if low[name] == index[name]:
-            at = stack.index(name)
-            circle = set(stack[at:])
-            del stack[at:]
-            if len(circle) > 1:
-                components.append(circle)
-
-    sys.setrecursionlimit(10_000)
-    for name in graph:
-        if name not in index:
-            visit(name)
-    return components
-
-
-def _module(path: Path) -> str:
-    parts = path.relative_to(ROOT).with_suffix("").parts
-    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
 if __name__ == "__main__":
