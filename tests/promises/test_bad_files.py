@@ -18,7 +18,7 @@ from tests.readers import hostile
 
 NO_VECTORS = '[embedding]\nmodel = "none"\n'
 
-EMPTY = "{name}: the file is empty."
+EMPTY = "{name}: the file is empty. Check that it is the right one."
 BINARY = (
     "{name}: despite its name, this is neither text nor a document that I can read. "
     "Save it as text or Markdown and add it again."
@@ -57,7 +57,7 @@ def seven(folder: Path) -> dict[str, str]:
     (folder / "f-link.md").symlink_to(folder / "book-001.md")
     said["f-link.md"] = "f-link.md: this is a symbolic link. Add the file it points to."
     os.mkfifo(folder / "g-pipe.md")
-    said["g-pipe.md"] = "g-pipe.md: this is not an ordinary file."
+    said["g-pipe.md"] = "g-pipe.md: this is not an ordinary file. Name the file itself."
     return said
 
 
@@ -113,7 +113,7 @@ async def test_documents_that_will_not_do_keep_nothing_else_from_going_in(tmp_pa
     real = Path(__file__).parents[1] / "readers" / "files"
     whole = (real / "pandoc.docx").read_bytes()
     files = {
-        "a.pdf": (b"", "the file is empty."),
+        "a.pdf": (b"", "the file is empty. Check that it is the right one."),
         "b.pdf": (
             whole,
             "despite its name, its contents are Word. Give it a name that ends in .docx and add it again.",

@@ -133,7 +133,7 @@ async def test_a_window_is_refused_with_the_sentence_of_its_run_and_changes_noth
         ("90 minutes", "90 minutes"),
         ("12 h", "12 hours"),
         ("2 dias", "2 days"),
-        ("off", "as long as"),
+        ("off", "any time"),
     ],
 )
 async def test_how_long_a_turn_may_take_is_said_in_words(tmp_path: Path, typed: str, sentence: str) -> None:
