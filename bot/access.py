@@ -86,12 +86,14 @@ class Access:
         """The request, with its author's groups if rules or budgets name groups. Raises UserError if a rule forbids the
         request, or if the platform does not report the groups."""
         space = request.place.space
-        if not (rules := await self.rules(space)) and not await self._settings.of_space(space, BUDGETS):
+        budgets = await self._settings.of_space(space, BUDGETS)
+        if not budgets and not await self._settings.of_space(space, ACCESS):
             return request
         if not (needed := needs(verb, request)):
             return request
+        rules = await self.rules(space)
         named = {rule.of for rule in rules if rule.whose == "group"}
-        for row in await self._settings.of_space(space, BUDGETS):
+        for row in budgets:
             budget = budget_of(row)
             named |= {budget.of} if budget is not None and budget.holder == "group" else set()
         author = request.author

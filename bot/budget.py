@@ -115,14 +115,23 @@ def _message_tokens(messages: Sequence[Message]) -> int:
     return tokens
 
 
+def marked(prompt: Prompt) -> int | None:
+    """How many messages belong to the part marked for the cache; None if nothing is marked."""
+    last = 0 if prompt.cache else None
+    for n, message in enumerate(prompt.messages, 1):
+        if message.cache:
+            last = n
+    return last
+
+
 def most_usage(prompt: Prompt) -> Usage:
     """About the most that a call may use. Parts marked for the cache may have to be written to it, at a higher
     price.
     """
-    if prompt.marked is None:
+    if (last := marked(prompt)) is None:
         return Usage(prompt_tokens(prompt), prompt.max_tokens)
-    written = prompt_tokens(replace(prompt, messages=prompt.messages[: prompt.marked]))
-    read = _message_tokens(prompt.messages[prompt.marked :])
+    written = prompt_tokens(replace(prompt, messages=prompt.messages[:last]))
+    read = _message_tokens(prompt.messages[last:])
     hour = written if prompt.cache_hour else 0
     return Usage(read, prompt.max_tokens, cache_write_tokens=written, cache_hour_tokens=hour)
 

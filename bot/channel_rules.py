@@ -62,10 +62,8 @@ class ChannelRules:
 
     async def check(self, verb: Verb, request: Request) -> None:
         """Raise UserError if the request's work may not run in its place. Raises StorageFault."""
-        if not governed(verb):
-            return
         rows = await self._settings.nearest(request.ruled_by, "", WORKS)
-        if rows and not allows(rows[0].value, verb.work):
+        if rows and governed(verb) and not allows(rows[0].value, verb.work):
             names = ", ".join(work for work in GOVERNED if allows(rows[0].value, work)) or "–"
             raise UserError(f"channels.work_{rows[0].scope}", work=verb.work, works=names)
 

@@ -276,8 +276,9 @@ class Settings:
 
     def _nearest(self, rows: Sequence[SettingRow], place: Place, person: str, name: str) -> list[SettingRow]:
         """The stored rows, the nearest first, then the nearest one of config.toml."""
-        found = self._by_scope(rows, place, person, name)
-        for row in self._by_scope(self.configured.get(place.space, ()), place, "", name)[:1]:
+        configured = self.configured.get(place.space, ())
+        found = self._by_scope(rows, place, person, name) if rows else []
+        for row in self._by_scope(configured, place, "", name)[:1] if configured else ():
             found.append(replace(row, scope="config"))
         return found
 

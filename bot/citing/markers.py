@@ -180,7 +180,7 @@ def _verdict(text: str, opening: re.Match[str], *, last: bool) -> tuple[int, Ent
             break
         if number[0].isdecimal() and len(number[0]) > _DIGITS:
             return 0, ()
-        n, words = _value(number[0]), None
+        n, words = int(number[0]) if number[0].isdecimal() else _roman(number[0]), None
         at = _past(_BEHIND, rest, number.end())
         if quotation := _QUOTATION.match(rest, at):
             end = quotation_end.search(rest, quotation.end())
@@ -205,10 +205,8 @@ def _verdict(text: str, opening: re.Match[str], *, last: bool) -> tuple[int, Ent
     return (0, ()) if frame == "parenthesis" and not entries else (len(rest), ())
 
 
-def _value(number: str) -> int:
-    """The value of decimal digits, or of a Roman number up to XXIX."""
-    if number.isdecimal():
-        return int(number)
+def _roman(number: str) -> int:
+    """The value of a Roman number up to XXIX."""
     values = [_ROMAN_DIGITS[letter] for letter in number]
     return sum(
         -value if value < following else value

@@ -186,15 +186,6 @@ class Prompt:
     min_timeout: float | None = None
 
     @property
-    def marked(self) -> int | None:
-        """How many messages belong to the part marked for the cache; None if nothing is marked."""
-        marked = 0 if self.cache else None
-        for n, message in enumerate(self.messages, 1):
-            if message.cache:
-                marked = n
-        return marked
-
-    @property
     def images(self) -> tuple[Image, ...]:
         """The images of all turns."""
         return tuple(image for message in self.messages for image in message.images)

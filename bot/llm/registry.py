@@ -18,7 +18,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from bot import metrics, tracing, untrusted
-from bot.budget import Budget, most_usage
+from bot.budget import Budget, marked, most_usage
 from bot.config import model_spec
 from bot.config.model_spec import model_of
 from bot.events import Request, TransientError, UserError
@@ -327,7 +327,7 @@ class Models:
         short = spec.short
         unseen = not self.capabilities_of(role, model).sees and bool(prompt.images)
         member_prompt = _for_member(without_images(prompt) if unseen else prompt, model, spec)
-        if settings.kind == "anthropic" and member_prompt.marked is not None:
+        if settings.kind == "anthropic" and marked(member_prompt) is not None:
             hour = self.cache_times.hour(role, model, run.request.place)
             member_prompt = replace(member_prompt, cache_hour=hour)
         most = await asyncio.to_thread(most_usage, member_prompt)
@@ -338,7 +338,7 @@ class Models:
                 async for piece in pieces:
                     if isinstance(piece, Completion):
                         meter.whole = True
-                        if member_prompt.marked is not None:
+                        if most.cache_write_tokens:  # some of the prompt is marked for the cache
                             self._watch.note(spec.model, settings.kind, member_prompt, piece.usage)
                         owned_raw = f"{model}\n{piece.raw}" if piece.raw or piece.calls else ""
                         yield replace(piece, raw=owned_raw, unseen=unseen or piece.unseen)

@@ -232,7 +232,8 @@ class Library:
         self, space: str, hits: Sequence[Hit], rows: Mapping[str, PassageRow], width: int
     ) -> list[Passage]:
         """The hits with as much surrounding text as `width` allows; passages that now touch become one."""
-        passage_rows = [rows[hit.chunk_id] for hit in hits]
+        scores = dict(map(attrgetter("chunk_id", "score"), hits))
+        passage_rows = [rows[id] for id in scores]
         if width <= self._settings.child_chars:
             stretches = [
                 ExpandedPassage(row, row.chunk.text, row.chunk.start, row.chunk.end) for row in passage_rows
@@ -241,7 +242,6 @@ class Library:
             stretches = await expanded(self._passages, space, passage_rows, width)
         spans = [(stretch.row.chunk.document_id, stretch.start, stretch.end) for stretch in stretches]
         page_turns = await self._passages.turns(space, spans)
-        scores = {hit.chunk_id: hit.score for hit in hits}
         passages: list[Passage] = []
         for stretch in stretches:
             row, chunk = stretch.row, stretch.row.chunk

@@ -131,10 +131,7 @@ class Postings:
 
         told = np.array(chunks, dtype=np.int32)
         for numbers in words:
-            spans = [
-                self._chunk[int(self._offsets[number]) : int(self._offsets[number + 1])] for number in numbers
-            ]
-            told = told[np.isin(told, np.concatenate(spans))] if spans else told[:0]
+            told = told[np.isin(told, self._chunks.saying(numbers))]
         saying: list[int] = told.tolist()
         return saying
 
@@ -144,31 +141,12 @@ class Postings:
         """
         import numpy as np
 
-        rows: Ints | None = None
-        for numbers in words:
-            spans = [self._rows.holding(number) for number in numbers]
-            held = np.unique(np.concatenate(spans)) if spans else np.zeros(0, np.int32)
-            rows = held if rows is None else np.intersect1d(rows, held, assume_unique=True)
-            if not len(rows):
-                break
-        told = rows if rows is not None else np.zeros(0, np.int32)
-        return np.unique(self._owners[told]), len(told)
+        rows = self._rows.saying_all(words)
+        return np.unique(self._owners[rows]), len(rows)
 
     def together(self, words: Sequence[Iterable[int]]) -> bool:
         """Whether one chunk contains all of these words, each in any of its terms."""
-        import numpy as np
-
-        shared: Ints | None = None
-        for numbers_of_word in words:
-            spans = [
-                self._chunk[int(self._offsets[number]) : int(self._offsets[number + 1])]
-                for number in numbers_of_word
-            ]
-            chunks = np.unique(np.concatenate(spans)) if spans else self._chunk[:0]
-            shared = chunks if shared is None else np.intersect1d(shared, chunks, assume_unique=True)
-            if not len(shared):
-                return False
-        return True
+        return not words or len(self._chunks.saying_all(words)) > 0
 
     def bm25(
         self, weights: Mapping[int, float], *, k1: float, b: float, head_weight: float, rows: bool
@@ -219,9 +197,23 @@ class _Table:
         self._impacts: dict[tuple[float, ...], Floats] = {}
         """The saturation of every posting in its text, which is the same for every question."""
 
-    def holding(self, term: int) -> Ints:
-        """The texts that contain a term."""
-        return self.texts[int(self.offsets[term]) : int(self.offsets[term + 1])]
+    def saying(self, word: Iterable[int]) -> Ints:
+        """The texts that contain a word in any of these terms, in order."""
+        import numpy as np
+
+        spans = [self.texts[int(self.offsets[term]) : int(self.offsets[term + 1])] for term in word]
+        return np.unique(np.concatenate(spans)) if spans else self.texts[:0]
+
+    def saying_all(self, words: Sequence[Iterable[int]]) -> Ints:
+        """The texts that contain all of these words, each in any of its terms; none for no words."""
+        import numpy as np
+
+        shared = self.saying(words[0]) if words else self.texts[:0]
+        for word in words[1:]:
+            if not len(shared):
+                break
+            shared = np.intersect1d(shared, self.saying(word), assume_unique=True)
+        return shared
 
     def bm25(self, weights: Mapping[int, float], settings: tuple[float, ...]) -> Floats:
         """Every text's score. `settings` are k1, b, the breadcrumb's weight, the mean length and the least length."""

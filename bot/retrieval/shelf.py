@@ -176,7 +176,7 @@ class Shelf:
         best = order[:_WEIGHED]
         if neighbours:
             scores, order = self._rescored(scores, order, neighbours)
-        first = self._contents.title_chunks(titles, options.k)
+        first = self._contents.title_chunks(titles, options.k) if titles else {}
         if searched is not None:
             first = {number: kind for number, kind in first.items() if searched[number]}
         ranked = list(dict.fromkeys([*first, *order]))[: options.k]

@@ -137,6 +137,8 @@ class Titles:
         from rapidfuzz import fuzz, process
 
         near = process.extract(key, self._keys, scorer=fuzz.ratio, score_cutoff=_FUZZY_CUTOFF, limit=3)
+        if not near:
+            return []
         return [
             Match(entry, self._titles[entry], "fuzzy", score / 100)
             for name, score, _ in near

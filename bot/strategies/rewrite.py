@@ -80,7 +80,7 @@ class Rewriting:
                     yield Status(words(inquiry.locale)("strategies.searching_for", what=label))
                 ready = await self._searched(run, inquiry, first, steps)
         if self._inner is None:
-            yield fused(ready.begun, ready)
+            yield ready.begun[0] if len(ready.begun) == 1 else fused(ready.begun, ready)
             return
         async with aclosing(self._inner.search(run, ready)) as events:
             async for event in events:

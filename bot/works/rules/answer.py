@@ -188,18 +188,18 @@ def unseen(say: Words, model: str | None, names: Sequence[str]) -> Notice:
 
 def rag(snapshot: Snapshot, passages: list[Passage], pictures: Pictures) -> Prompt:
     """The answerer's prompt: the passages, numbered from 1, and the pictures that came with the question."""
-    history = untrusted.earlier(snapshot.history, snapshot.earlier)
-    if pictures.names:
-        # Here, after the passages: a space's own text has a placeholder for the history, but none for pictures.
-        history = "\n".join(filter(None, (untrusted.pictures(pictures.names), history)))
+    # All of it is where the history is, after the passages: a space's own text has no placeholder for the rest.
+    before = [text for _, text in snapshot.in_view] if snapshot.in_view else []
     if snapshot.house:
-        history = "\n".join(filter(None, (overrules(passages), history)))
-    if snapshot.in_view:
-        history = "\n".join(filter(None, (*(text for _, text in snapshot.in_view), history)))
+        before.append(overrules(passages))
+    if pictures.names:
+        before.append(untrusted.pictures(pictures.names))
+    if snapshot.history or snapshot.earlier:
+        before.append(untrusted.earlier(snapshot.history, snapshot.earlier))
     system, user = snapshot.prompts["rag"].fill(
         language=LANGUAGES.get(snapshot.language, "the language of the question"),
         passages=untrusted.passages(passages),
-        history=history,
+        history="\n".join(filter(None, before)),
         question=untrusted.data(snapshot.question),
     )
     turn = Message("user", user, images=pictures.images)
