@@ -23,6 +23,7 @@ from storage.ledger import Ledger, LedgerRow
 from tests.fakes import migrated
 from tests.fakes.anthropic_messages import MessagesService
 from tests.fakes.reply import Reply
+from tests.kill.instants import ALL
 from tests.kill.process import ROOT
 from tests.kill.spender import AT_ONCE, MODEL, PROMPT, RUN, SPACE
 
@@ -117,13 +118,14 @@ async def test_fifty_killed_answers_cost_what_was_received_of_them(tmp_path: Pat
 
 
 async def test_fifty_callers_killed_again_and_again_never_pass_the_cap(tmp_path: Path) -> None:
+    """Killed twice; four times in `make test-kill`."""
     database = migrated.database(tmp_path / "sutradhar.db")
     chance = random.Random(37)
     estimate = await price(most_usage(PROMPT))
     cap = estimate * 20
     short = Reply("It rains again.", delay_s=0.01)
     async with MessagesService(lambda body: short, models=(MODEL.partition(":")[2],)) as service:
-        for strike in range(4):
+        for strike in range(4 if ALL else 2):
             async with spender(database, service, cap) as spending:
                 await spending.until("budget.run" if strike == 0 else "word", 1)
                 if spending.lines.get("over"):

@@ -26,6 +26,7 @@ from bot.works.council import (
     unheaded_ranking,
 )
 from bot.works.council.ballot import read
+from tests.kill.instants import ALL
 
 CRITIQUES = (
     "Response A is sound in {0}.\n\nResponse B tries to cheat in {0}.\n\nResponse C is the best in {0}.\n\n"
@@ -83,10 +84,13 @@ def test_the_longest_answers_are_read_at_once(piece: str, head: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "start", [0, *(pytest.param(start, marks=pytest.mark.slow) for start in range(1, 8))]
+    "start", [0, *(pytest.param(start, marks=pytest.mark.slow) for start in range(1, 8 if ALL else 2))]
 )
 def test_no_word_that_is_repeated_makes_the_reader_slow(start: int) -> None:
-    """Words that two parts of a pattern match cost exponential time within a few dozen repetitions."""
+    """Words that two parts of a pattern match cost exponential time within a few dozen repetitions.
+
+    A quarter of the words; all of them in `make test-kill`.
+    """
     allowed = 30 * plain_seconds(1_200)
     for word in WORDS[start::8]:
         said = f"{word} " * (380 // (len(word) + 1))

@@ -152,7 +152,7 @@ def test_long_stories_come_back() -> None:
     from hypothesis.stateful import run_state_machine_as_test
 
     longer = settings(
-        max_examples=50 if ALL else 10,
+        max_examples=50 if ALL else 5,
         stateful_step_count=60,
         deadline=None,
         suppress_health_check=list(HealthCheck),

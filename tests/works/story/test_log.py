@@ -383,7 +383,7 @@ def test_any_sequence_of_verbs_folds_into_the_expected_story() -> None:
     run_state_machine_as_test(
         Table,
         settings=settings(
-            max_examples=150 if ALL else 30,
+            max_examples=150 if ALL else 15,
             stateful_step_count=60,
             deadline=None,
             suppress_health_check=list(HealthCheck),
