@@ -100,6 +100,8 @@ class Composer(Generic[AnyPage]):
         """
         self._retry = False
         """Whether the answer is incomplete or the failure may pass, so that a button offers to ask again."""
+        self._has_files = False
+        """Whether there is a file, so that it matters whether files may be sent."""
         self._refused = ""
         """Why a press did nothing. Only the presser sees it, at the end."""
         self._changes_last = True
@@ -311,6 +313,7 @@ class Composer(Generic[AnyPage]):
                         content.counts |= await self._votes.counts(self._space, self._run, first)
             case Picture() | Attachment():
                 content.files.append(event)
+                self._has_files = True
             case Elsewhere():
                 content.links.append(await self._home.line(event))
             case Link():
@@ -376,7 +379,7 @@ class Composer(Generic[AnyPage]):
             retry=ended == "stopped" or (ended != "" and self._retry),
             feedback=ended == "done" and self._begun,
             hint=self._home.hint if ended == "done" else "",
-            no_files=self._home.no_files,
+            no_files=self._home.no_files if self._has_files else "",
         )
 
     def _shareable(self) -> bool:

@@ -253,7 +253,7 @@ class Intake(intake.Intake):
 
     async def _place(self, location: placing.Location) -> Place:
         held = await self.app.records.threads.held(location.space, location.real)
-        return placing.place(placing.within(location, held), thread_row=held)
+        return placing.place(location, thread_row=held)
 
     async def _opens_threads(self, place: Place) -> bool:
         """Whether an answer in this place gets its own thread."""
@@ -362,7 +362,7 @@ class Intake(intake.Intake):
         self.count(location, asked)
         held = await self.app.records.threads.held(location.space, location.real)
         locale = self.words(interaction).locale
-        here = placing.place(placing.within(location, held), thread_row=held)
+        here = placing.place(location, thread_row=held)
         component = interaction.type is discord.InteractionType.component
         if not component or asked.row is PLAY:
             asked = await self.arranged(asked, here, str(location.user))

@@ -212,7 +212,7 @@ def location_of_message(message: discord.Message) -> Location:
 
 
 def within(location: Location, thread_row: ThreadRow | None) -> Location:
-    """The same location as a thread, if the bot has a row for the thread, even if the client does not know it yet."""
+    """A message's location as a thread, if the bot has a row for it, even if the client does not know it yet."""
     if thread_row is None or location.thread:
         return location
     return replace(location, kind=ChannelType.public_thread, parent=int(thread_row.channel))

@@ -217,12 +217,14 @@ def _last(
     row = controls(stage, context, more=bool(hidden or left_out))
     if row:
         cards.append(Card((row,)))
-    alts = [f"-# {literal(file.alt, ALT)}" for file in files if file.picture and file.alt]
     words = [part for part in parts if isinstance(part, str) and part not in (listed, under)]
     prompts = [offer.prompt for offer in offered]
     plain = "\n".join(filter(None, [*words, plainly, notes, plain_passing, *failed, *prompts]))
-    described = FOOTER.as_fit(alts, CONTENT - size(plain) - SPARE)
-    return Page(tuple(cards), "\n".join(filter(None, [plain, *described])))
+    if files:
+        alts = [f"-# {literal(file.alt, ALT)}" for file in files if file.picture and file.alt]
+        described = FOOTER.as_fit(alts, CONTENT - size(plain) - SPARE)
+        plain = "\n".join(filter(None, [plain, *described]))
+    return Page(tuple(cards), plain)
 
 
 def uploads(stage: StageContent) -> tuple[list[list[Shown]], list[Picture | Attachment]]:

@@ -22,7 +22,7 @@ from bot.adapters.slack.installed.workspaces import Workspace, Workspaces
 from bot.adapters.slack.manifest import CUSTOMIZE
 from bot.adapters.slack.shown.ephemeral import EphemeralReply, Response, tell, usable
 from bot.adapters.slack.shown.plan import ASKED, PLAN, Plan, Planned
-from bot.adapters.slack.shown.stream import WAITS, WORKS, Session, Streams
+from bot.adapters.slack.shown.stream import WAITS, WORKS, Session, Streams, say_status
 from bot.adapters.slack.shown.thread import Thread
 from bot.adapters.slack.text.escaping import literal
 from bot.adapters.slack.text.render import as_typed, pages, root_page
@@ -192,7 +192,8 @@ class SlackHome:
             if not self.over:
                 channel, thread = self._at = (surface.channel, surface.thread)
                 self._session.want(channel, thread, WORKS)
-                self._side_tasks.do(self._session.say(channel, thread, self._say("slack_thread.status")))
+                status = self._say("slack_thread.status")
+                self._side_tasks.do(say_status(self._workspace, channel, thread, status))
                 if fresh and channel.startswith("D"):
                     prompts = [
                         {"title": self._say(key), "message": self._say(f"{key}_typed")} for key in _PROMPTS

@@ -121,7 +121,7 @@ class Streams:
 
     async def hold(self) -> None:
         """Show in the thread's status line that people wait; Slack removes it with the next message there."""
-        await self._say(self.held)
+        await say_status(self.workspace, self.channel, self.thread, self.held)
 
     async def write(self, message: str, page: Page, metadata: dict[str, Any]) -> bool:
         """Append to the stream to show the page. Returns False if there is no stream (any more) and the message must be
@@ -184,18 +184,17 @@ class Streams:
         if status == stream.status:
             return
         stream.status = status
-        await self._say(status)
+        await say_status(self.workspace, self.channel, self.thread, status)
 
-    async def _say(self, status: str) -> None:
-        try:
-            client = await self.workspace.client()
-            await client.assistant_threads_setStatus(
-                channel_id=self.channel,
-                thread_ts=self.thread,
-                status=plain(_MARKS.sub("", status), STATUS),  # marks could hide a mention
-            )
-        except SurfaceFault as fault:
-            _log.debug("a status line was left out: %s", type(fault).__name__)
+
+async def say_status(workspace: Workspace, channel: str, thread: str, status: str) -> None:
+    """Show this status line in the thread until the next message there; "" removes it. Logs the faults of Slack."""
+    try:
+        client = await workspace.client()
+        words = plain(_MARKS.sub("", status), STATUS)  # marks could hide a mention
+        await client.assistant_threads_setStatus(channel_id=channel, thread_ts=thread, status=words)
+    except SurfaceFault as fault:
+        _log.debug("a status line was left out: %s", type(fault).__name__)
 
 
 @dataclass(slots=True)
@@ -275,11 +274,6 @@ class Session:
         self._titled = True
         if status == WAITS:
             self._end = None
-
-    async def say(self, channel: str, thread: str, status: str) -> None:
-        """Show this status line until the run's first message."""
-        client = await self.workspace.client()
-        await client.assistant_threads_setStatus(channel_id=channel, thread_ts=thread, status=status)
 
     async def rename(self, channel: str, thread: str, title: str) -> None:
         """Rename another conversation's thread."""
