@@ -150,10 +150,12 @@ class App:
         `busy_timeout_s` limits the wait for another program that has locked a database. Raises UserError when the
         folder is in use, cannot be written, or was made by a newer release.
         """
+        from bot.blas import calculate_in_one_thread
         from bot.heap import share_heap
         from bot.resources import Resources
 
         share_heap()
+        calculate_in_one_thread()
         resources = await Resources.open(config, busy_timeout_s=busy_timeout_s)
         if config.spaces:
             try:

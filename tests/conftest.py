@@ -39,6 +39,7 @@ os.environ |= {
     "HOME": _home,
     "LANG": "C.UTF-8",
     "SUTRADHAR_MODELS": str(_models),
+    "OPENBLAS_NUM_THREADS": "1",  # as in the bot: see bot.blas
     # Empty instead of removed, so that a developer's .env does not count either, here or in child processes.
     "ANTHROPIC_API_KEY": "",
     "OPENAI_API_KEY": "",

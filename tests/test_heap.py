@@ -1,11 +1,17 @@
-"""Threads of the program share one heap."""
+"""Threads of the program share one heap, and numpy starts none."""
 
 from __future__ import annotations
 
+import asyncio
+import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
+
+from bot.app import App
+from tests.fakes.scripted_app import config
 
 PEAKS = """
 import sys, threading
@@ -30,3 +36,23 @@ def test_threads_make_no_heaps_of_their_own() -> None:
         for how in ("shared", "apart")
     }
     assert heaps["shared"] < heaps["apart"]
+
+
+PRODUCT = """
+import os
+import numpy as np
+np.ones((1000, 1000)) @ np.ones((1000, 1000))
+print(len(os.listdir("/proc/self/task")))
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux lists threads in /proc")
+def test_numpy_calculates_in_the_thread_that_asks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("OPENBLAS_NUM_THREADS", raising=False)
+
+    async def open_once() -> None:
+        await (await App.open(config(tmp_path))).close()
+
+    asyncio.run(open_once())
+    threads = subprocess.run([sys.executable, "-c", PRODUCT], env=os.environ, capture_output=True, check=True)
+    assert int(threads.stdout) == 1

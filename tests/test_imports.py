@@ -75,6 +75,7 @@ LAYERS = (
         "bot.drawing",
         "bot.mention",
         "bot.metrics",
+        "bot.blas",
         "bot.heap",
         "bot.process_end",
         "bot.process_limits",
