@@ -6,9 +6,8 @@ import shutil
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
-from urllib.parse import unquote, urlsplit
 
-from bot.config.text import without_credentials
+from bot.config.text import of_address, without_credentials
 from bot.events import UserError
 from storage.files import FOLDERS, PART, Folder
 
@@ -49,7 +48,7 @@ def file_store(config: Config, *, alone: bool = False, hasty: bool = False) -> F
                 part.unlink(missing_ok=True)
         return Folder(config.data_dir)
     if url.startswith("file:"):
-        return Folder(Path(unquote(urlsplit(url).path)), shared=True)
+        return Folder(Path(of_address(url)), shared=True)
     from storage.objects import NoDriver, opened
 
     passing = config.data_dir / PASSING

@@ -36,6 +36,8 @@ _FOLDER: Final = "incoming"
 
 _log = logging.getLogger(__name__)
 
+_DEVICE = re.compile(r"(?:con|prn|aux|nul|com[1-9]|lpt[1-9]) *(?:\.|$)", re.IGNORECASE)
+"""Names that Windows keeps for devices, with any suffix."""
 _UNSAFE = re.compile(r"[\x00-\x1f\x7f-\x9f<>:\"|?*\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff]")
 
 
@@ -182,6 +184,7 @@ def safe(name: str) -> str:
     """A file's name without folders, leading dots and unsafe characters; never empty."""
     bare = re.split(r"[/\\]", _UNSAFE.sub("", name))[-1].strip().lstrip(".").strip()
     bare = bare.encode("utf-8", errors="ignore").decode()
+    bare = f"_{bare}" if _DEVICE.match(bare) else bare
     if len(bare) > LONGEST_NAME:
         suffix = PurePosixPath(bare).suffix[:20]
         bare = bare[: LONGEST_NAME - len(suffix)].rstrip() + suffix

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from bot.llm.base import ModelFault
-from bot.process_end import end
+from bot.process_end import end, harmless
 
 _ROOT = Path(__file__).resolve().parents[1]
 _LONGEST_LINE = 1 << 20
@@ -24,11 +24,6 @@ _REPLY_TYPES: Final[Mapping[str, type]] = {
     "id": int, "ready": int, "input": int, "cached": int, "text": str, "output": int, "finish": str,
     "fault": str, "detail": str, "done": int,
 }  # fmt: skip
-_ENVIRONMENT = frozenset({
-    "PATH", "PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "HOME", "LANG",
-    "LC_ALL", "LC_CTYPE", "TMPDIR", "TEMP", "TMP", "SYSTEMROOT", "APPDATA",
-})  # fmt: skip
-"""The variables that a Python process with libraries needs to start, and none that might hold a key."""
 
 
 class ProcessEnded(Exception):
@@ -62,7 +57,7 @@ class ModelProcess:
                 stdout=PIPE,
                 stderr=DEVNULL,
                 cwd=_ROOT,
-                env={name: value for name, value in environ.items() if name.upper() in _ENVIRONMENT},
+                env=harmless(environ),
                 limit=_LONGEST_LINE,
             )
         except OSError as fault:

@@ -1,17 +1,28 @@
-"""Ends the process of another program: waits until it has ended, and kills it if that takes too long."""
+"""The process of another program: the environment that it gets, and its end. It is killed if that takes too long."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
 from asyncio.subprocess import Process
+from collections.abc import Mapping
 from contextlib import suppress
 from typing import Final
 
 KILLED_S: Final = 5.0
 """The most seconds that a killed process is waited for. The kernel usually needs milliseconds."""
 
+_ENVIRONMENT: Final = frozenset({
+    "PATH", "PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "HOME", "LANG", "LC_ALL",
+    "LC_CTYPE", "TZ", "TMPDIR", "TEMP", "TMP", "SYSTEMROOT", "APPDATA", "ESPEAK_DATA_PATH",
+})  # fmt: skip
+
 _log = logging.getLogger(__name__)
+
+
+def harmless(environ: Mapping[str, str]) -> dict[str, str]:
+    """The variables that Python and its libraries need to start, without any that might hold a key."""
+    return {name: value for name, value in environ.items() if name.upper() in _ENVIRONMENT}
 
 
 async def end(process: Process, within: float | None = 0.0) -> int | None:

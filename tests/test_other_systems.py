@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from bot.adapters.terminal.paths import of_address
 from bot.command_line import parse
+from bot.config.text import of_address
 from tests.test_cli import environment
 
 ROOT = Path(__file__).resolve().parents[1]

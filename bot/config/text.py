@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import tomllib
 from typing import Any, Final
@@ -102,3 +103,14 @@ def _at(table: Any, name: str | int) -> Any:
     if isinstance(table, list):
         return table[name] if isinstance(name, int) and name < len(table) else None
     return table.get(name) if isinstance(table, dict) else None
+
+
+def of_address(address: str, *, windows: bool = os.name == "nt") -> str:
+    """The path of a `file:` address; on Windows without the slash before the drive, and with the server of a share."""
+    from urllib.parse import unquote, urlsplit
+
+    parts = urlsplit(address)
+    path = unquote(parts.path)
+    if windows and parts.netloc not in ("", "localhost"):
+        return f"//{parts.netloc}{path}"
+    return path.lstrip("/") if windows and re.match(r"/+[A-Za-z]:", path) else path

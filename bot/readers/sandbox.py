@@ -19,18 +19,12 @@ from pathlib import Path
 from typing import Final
 
 from bot.events import TransientError, UserError
-from bot.process_end import end, wait_end
+from bot.process_end import end, harmless, wait_end
 from bot.readers import frames, kinds
 from bot.readers.child import OUT_OF_MEMORY
 from bot.readers.document import Document, Progress
 
 ROOT: Final = Path(__file__).resolve().parents[2]
-_KEPT: Final = frozenset({
-    "PATH", "PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "LANG",
-    "LC_ALL", "LC_CTYPE", "TZ", "TMPDIR", "TEMP", "TMP", "SYSTEMROOT",
-})  # fmt: skip
-"""The environment variables that Python and its libraries need to start, without any that may hold a key."""
-
 _OUT_OF_TIME: Final = -getattr(signal, "SIGXCPU", 1000)
 _KILLED: Final = -getattr(signal, "SIGKILL", 1000)
 """The exit code of a killed process; on Windows no process has it."""
@@ -155,7 +149,7 @@ async def _started(module: str, name: str) -> Process:
             stdout=PIPE,
             stderr=DEVNULL,
             cwd=ROOT,
-            env={key: value for key, value in os.environ.items() if key.upper() in _KEPT},
+            env={name: value for name, value in harmless(os.environ).items() if name != "HOME"},
         )
     except OSError as fault:
         reason = os.strerror(fault.errno) if fault.errno else type(fault).__name__

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Sequence
 from unicodedata import normalize
-from urllib.parse import unquote, urlsplit
+
+from bot.config.text import of_address
 
 
 def absolute(path: str) -> str:
@@ -15,20 +15,11 @@ def absolute(path: str) -> str:
     A `file:` address becomes its path; a name that exists only with differently composed accents becomes that name.
     """
     if path.lower().startswith("file:/"):
-        path = of_address(path, windows=os.name == "nt")
+        path = of_address(path)
     # Not Path.resolve, which follows links, nor Path.absolute, which keeps "..".
     typed = os.path.abspath(os.path.expanduser(path))  # noqa: PTH100, PTH111
     forms = (typed, normalize("NFC", typed), normalize("NFD", typed))
     return next(filter(os.path.lexists, forms), typed)
-
-
-def of_address(address: str, *, windows: bool) -> str:
-    """The path of a `file:` address; on Windows without the slash before the drive, and with the server of a share."""
-    parts = urlsplit(address)
-    path = unquote(parts.path)
-    if windows and parts.netloc not in ("", "localhost"):
-        return f"//{parts.netloc}{path}"
-    return path.lstrip("/") if windows and re.match(r"/+[A-Za-z]:", path) else path
 
 
 def absolutes(words: Sequence[str]) -> list[str]:

@@ -16,7 +16,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from bot.process_end import end
+from bot.process_end import end, harmless
 from bot.speech.engines.base import Sound, Unspoken
 from bot.waiting import Background
 
@@ -30,12 +30,6 @@ LONGEST_S: Final = 120
 LEAVING_S: Final = 5.0
 """Seconds that an idle process may take to end by itself."""
 MOST_RATE: Final = 192_000
-
-_KEPT: Final = frozenset({
-    "PATH", "PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "HOME", "LANG", "LC_ALL",
-    "LC_CTYPE", "TMPDIR", "TEMP", "TMP", "SYSTEMROOT",
-})  # fmt: skip
-"""The variables that a Python with libraries needs to start, without any that might hold a key."""
 
 
 class Spawned:
@@ -124,7 +118,7 @@ class Spawned:
                 stdout=PIPE,
                 stderr=DEVNULL,
                 cwd=ROOT,
-                env={key: value for key, value in os.environ.items() if key.upper() in _KEPT},
+                env=harmless(os.environ),
             )
         except OSError as fault:
             reason = os.strerror(fault.errno) if fault.errno else type(fault).__name__

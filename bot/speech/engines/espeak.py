@@ -14,7 +14,7 @@ from asyncio.subprocess import DEVNULL, PIPE
 from contextlib import suppress
 from typing import Final
 
-from bot.process_end import end
+from bot.process_end import end, harmless
 from bot.speech.engines.base import Sound, Unspoken
 from bot.speech.sound import sound_of
 
@@ -72,7 +72,7 @@ class Espeak:
         async with self._room:
             try:
                 process = await asyncio.create_subprocess_exec(
-                    program, *arguments, stdin=PIPE, stdout=PIPE, stderr=DEVNULL, env=_environment()
+                    program, *arguments, stdin=PIPE, stdout=PIPE, stderr=DEVNULL, env=harmless(os.environ)
                 )
             except OSError as fault:
                 raise Unspoken("crashed", self.name, type(fault).__name__) from None
@@ -109,16 +109,3 @@ async def _heard(process: asyncio.subprocess.Process, text: str) -> bytes:
 
 def _is_variant(voice: str) -> bool:
     return re.fullmatch(r"[mf][1-8]", voice) is not None
-
-
-def _environment() -> dict[str, str]:
-    environment = (
-        "PATH",
-        "LD_LIBRARY_PATH",
-        "DYLD_LIBRARY_PATH",
-        "LANG",
-        "LC_ALL",
-        "ESPEAK_DATA_PATH",
-        "SYSTEMROOT",
-    )
-    return {key: os.environ[key] for key in environment if key in os.environ}
