@@ -72,7 +72,8 @@ class Inbox:
 
         self._db = db
         # Prepared once, because every run uses them and building a statement costs more than executing it.
-        self._receive = db.insert(t).on_conflict_do_nothing(index_elements=["id"]).returning(t.c.id, t.c.seq)
+        received = db.insert(t).values(state="received", process=db.process)
+        self._receive = received.on_conflict_do_nothing(index_elements=["id"]).returning(t.c.id, t.c.seq)
         self._get = t.select().where(t.c.id == bindparam("of"))
         self._end = t.update().where(t.c.id == bindparam("of")).values(state=bindparam("to"))
         # For many rows at once a list of values would not do.
@@ -83,7 +84,7 @@ class Inbox:
 
         An id that is missing in the result was stored before: the platform delivered it twice.
         """
-        values = [{**asdict(row), "state": "received", "process": self._db.process} for row in rows]
+        values = list(map(asdict, rows))
         try:
             return await self._received(values)
         except StorageFault as fault:
@@ -120,12 +121,11 @@ class Inbox:
         own = {"platform": row.platform, "space": row.space, "channel": row.channel, "thread": row.thread}
         here = [column == own[name] for name, column in t.c.items() if name in own]
         waiting = t.select().with_only_columns(t.c.id).where(t.c.state.in_(("received", "running")), *here)
-        values = {**asdict(row), "state": "received", "process": self._db.process}
         async with self._db.write(alone=f"inbox {' '.join(own.values())}") as connection:
             others = set((await connection.execute(waiting)).scalars().all())
             if unseen := others - {row.id, *seen}:
                 raise Overtaken(unseen)
-            fresh = (await connection.execute(self._receive, values)).one_or_none()
+            fresh = (await connection.execute(self._receive, asdict(row))).one_or_none()
             return int(fresh.seq) if fresh is not None else None
 
     async def _waiting(self, ids: Sequence[str]) -> dict[str, int]:

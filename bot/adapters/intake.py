@@ -317,7 +317,8 @@ def request_of(
 ) -> Request:
     """The request that an invocation makes to App. `run` is the id of the run that it begins."""
     row, text = invocation.row, invocation.text
-    shown = text if row.plain else f"/{row.path} {mention.readable(text)}".strip()
+    readable = mention.readable(text) if "<" in text else text
+    shown = text if row.plain else f"/{row.path} {readable}".strip()
     options = dict(invocation.options) | ({FOLLOW_UP: True} if invocation.plain else {})
     if invocation.again is not None:
         options[REPEATS] = invocation.again.id
@@ -331,7 +332,7 @@ def request_of(
         text,
         () if row.bare else invocation.files,
         locale,
-        origin.to_json(title=title(invocation.title or mention.readable(text)) or row.path, asked=shown),
+        origin.to_json(title=title(invocation.title or readable) or row.path, asked=shown),
         answers=invocation.answers,
         window=invocation.window or (invocation.again is not None and invocation.again.window),
         quoted=invocation.quoted or (invocation.again.quoted if invocation.again is not None else ()),

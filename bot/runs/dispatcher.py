@@ -227,10 +227,26 @@ class Dispatcher:
         """Start the run of a stored request; if the database is down and other processes share it, as soon as it is
         back. Raises StorageFault.
         """
+        row = commands.verb(request.work, request.verb)
         try:
-            await self._try_to_start(request, seq)
+            if (row.plain or row.holds) and request.text.strip():
+                # Before the run, which may wait, so that plain text that comes meanwhile belongs to the same session.
+                sessions = self._resources.records.sessions
+                over = row.holds or partial(self._moves_on, request)
+                await session_for(sessions, request, request.text, over=over)
+            await self._gate.passed()
+            if self._processes is None:
+                await self._engine.begin(request.id)
+                return
+            route = self._processes.route(request.place.platform, request.place.space)
+            line = line_name(request)
+            # First, because if this process ended before, later runs would start before this one.
+            await self._engine.start(request.id, route, line, seq)
+            if line:
+                self._background.start(self._execution.show_waiting(request, line, seq))
         except StorageFault as fault:
             if self._processes is not None and fault.away:
+                _log.warning("run %s could not be started yet: %s", request.id, fault)
                 self._background.start(self._start_later(request, seq))
                 return
             # The run must neither block its line nor begin at the next start.
@@ -240,30 +256,7 @@ class Dispatcher:
 
     async def _start_later(self, request: Request, seq: int) -> None:
         patient_in_a_run()
-        while True:
-            try:
-                return await self._try_to_start(request, seq)
-            except StorageFault as fault:
-                if not fault.away:
-                    raise
-                _log.warning("run %s could not be started yet: %s", request.id, fault)
-
-    async def _try_to_start(self, request: Request, seq: int) -> None:
-        row = commands.verb(request.work, request.verb)
-        if (row.plain or row.holds) and request.text.strip():
-            # Before the run, which may wait, so that plain text that comes meanwhile belongs to the same session.
-            sessions = self._resources.records.sessions
-            over = row.holds or partial(self._moves_on, request)
-            await session_for(sessions, request, request.text, over=over)
-        await self._gate.passed()
-        if self._processes is None:
-            await self._engine.begin(request.id)
-            return
-        route, line = self._processes.route(request.place.platform, request.place.space), line_name(request)
-        # First, because if this process ended before, later runs would start before this one.
-        await self._engine.start(request.id, route, line, seq)
-        if line:
-            self._background.start(self._execution.show_waiting(request, line, seq))
+        await self._start(request, seq)
 
     async def _moves_on(self, request: Request, session: SessionRow) -> bool:
         """Whether a question typed with its work's name continues its author's conversation with another work, so that
