@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import os
 import random
+from typing import Any
+
+import pytest
 
 ALL = os.environ.get("SUTRADHAR_KILLS") == "all"
 
@@ -11,6 +14,12 @@ FEW = 2
 """Strikes of a sequence by default: enough for one upon what another has left."""
 
 Sequence = tuple[int, tuple[float, ...]]
+
+
+def on_one_of(first: str, *others: str) -> list[Any]:
+    """Parameters of a test that strikes what all platforms share: `make test-slow` strikes it on the first of them."""
+    left_out = pytest.mark.skipif(not ALL, reason="make test-kill has it")
+    return [first, *(pytest.param(platform, marks=left_out) for platform in others)]
 
 
 def sequences(name: str, *, kills: int, some: int, every: int) -> list[Sequence]:

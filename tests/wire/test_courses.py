@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from tests.fakes.reply import Reply
+from tests.kill.instants import on_one_of
 from tests.wire.conftest import Take
 from tests.wire.story import ANA, BIA
 
@@ -114,7 +115,7 @@ async def test_a_zip_of_lessons_is_a_course_and_the_broken_file_in_it_is_named(
     d.check()
 
 
-@pytest.mark.parametrize("platform", ["discord", "slack"])
+@pytest.mark.parametrize("platform", on_one_of("slack", "discord"))
 async def test_an_answer_that_a_kill_9_cuts_off_is_whole_and_searched_once(
     platform: str, take: Take, tmp_path: Path
 ) -> None:

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from tests.kill.instants import on_one_of
 from tests.kill.remains import live
 from tests.wire.conftest import Take
 from tests.wire.story import ANA, BIA
@@ -109,7 +110,7 @@ END
 """
 
 
-@pytest.mark.parametrize("platform", ["discord", "slack", "terminal"])
+@pytest.mark.parametrize("platform", on_one_of("discord", "slack", "terminal"))
 async def test_an_answer_that_is_kept_but_not_its_step_counts_once(
     platform: str, take: Take, tmp_path: Path
 ) -> None:

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from tests.fakes.reply import Reply
+from tests.kill.instants import on_one_of
 from tests.wire.conftest import Convened, Take
 from tests.wire.council_model import QUESTION as COUNCIL
 from tests.wire.story import ANA, BIA, CHOICES, QUESTION, count
@@ -186,7 +187,7 @@ async def test_a_deleted_message_and_a_stop_card_take_back_what_quotes_them(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("platform", ["discord", "slack"])
+@pytest.mark.parametrize("platform", on_one_of("discord", "slack"))
 async def test_a_kill_while_words_are_taken_back_leaves_none_of_them(
     take: Take, platform: str, tmp_path: Path
 ) -> None:
