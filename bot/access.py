@@ -85,15 +85,11 @@ class Access:
     async def check(self, verb: Verb, request: Request) -> Request:
         """The request, with its author's groups if rules or budgets name groups. Raises UserError if a rule forbids the
         request, or if the platform does not report the groups."""
-        space = request.place.space
-        budgets = await self._settings.of_space(space, BUDGETS)
-        if not budgets and not await self._settings.of_space(space, ACCESS):
-            return request
         if not (needed := needs(verb, request)):
             return request
-        rules = await self.rules(space)
+        rules = await self.rules(request.place.space)
         named = {rule.of for rule in rules if rule.whose == "group"}
-        for row in budgets:
+        for row in await self._settings.of_space(request.place.space, BUDGETS):
             budget = budget_of(row)
             named |= {budget.of} if budget is not None and budget.holder == "group" else set()
         author = request.author

@@ -125,9 +125,11 @@ class Budgets:
         exempt.
         """
         place, author = request.ruled_by, request.author
-        budgets = await self.all(place.space)
-        if not budgets or (author.admin and await self._exempt(place)):
+        if not await self._settings.of_space(place.space, BUDGETS):
             return []
+        if author.admin and await self._exempt(place):
+            return []
+        budgets = await self.all(place.space)
         since = await self._since(place)
         whose: dict[Holder, Whose] = {"channel": "channel", "space": "space"}
         return [

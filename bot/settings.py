@@ -131,15 +131,15 @@ class Settings:
         here.sort(key=lambda row: NEAREST.index(row.scope), reverse=True)
         return {row.name.removeprefix(prefix): row for row in here}
 
-    async def of_space(self, space: str, prefix: str) -> list[SettingRow]:
-        """The space's rows with the prefix `ACCESS` or `BUDGETS`, in order. Rows from the config, for names that are
-        not stored, have the scope "config"."""
+    async def of_space(self, space: str, *prefixes: str) -> list[SettingRow]:
+        """The space's rows with one of the prefixes `ACCESS` and `BUDGETS`, in order. Rows from the config, for names
+        that are not stored, have the scope "config"."""
         rows = dict[str, SettingRow]()
         for row in await self._of(space):
-            if row.scope == "space" and row.name.startswith(prefix):
+            if row.scope == "space" and row.name.startswith(prefixes):
                 rows[row.name] = row
         for row in self.configured.get(space, ()):
-            if row.name.startswith(prefix):
+            if row.name.startswith(prefixes):
                 rows.setdefault(row.name, replace(row, scope="config"))
         return list(rows.values())
 

@@ -22,6 +22,7 @@ from bot.conversation import session_for
 from bot.events import Ended, OptionValue, Request, UserError
 from bot.faults import in_words, worded
 from bot.runs.requests import AcknowledgementGate, Arrivals, child_id, composed, line_name, row_of
+from bot.settings import ACCESS, BUDGETS
 from bot.waiting import Background, wait_at_most
 from bot.work import Work
 from storage.faults import StorageFault
@@ -123,10 +124,10 @@ class Dispatcher:
         if request.author.outside:
             await self._outsiders.check(verb, request)
         await self._channel_rules.check(verb, request)
-        request = await self._access.check(verb, request)
-        budgets = self._resources.budgets
-        if await budgets.all(request.place.space) and MODELS in needs(verb, request):
-            await budgets.check(request)
+        if await self._resources.settings.of_space(request.place.space, ACCESS, BUDGETS):
+            request = await self._access.check(verb, request)
+            if MODELS in needs(verb, request):
+                await self._resources.budgets.check(request)
         return await self._channel_rules.filled(verb, request)
 
     async def check(self, request: Request) -> None:

@@ -51,6 +51,7 @@ from bot.runs.requests import (
 )
 from bot.runs.showing import InOrder, Showings, note, show_again
 from bot.runs.withdrawals import Withdrawals
+from bot.settings import BUDGETS
 from bot.view import VIEW_S, View, Waiting
 from bot.waiting import wait_at_most
 from bot.words import words
@@ -358,7 +359,9 @@ class Execution:
     async def _say_what_is_used(self, live: LiveRun, view: View) -> None:
         """Show that most of a budget is used, next to an answer that somebody waits for."""
         request, budgets = live.request, self._resources.budgets
-        if live.answered.done() or request.parent or not await budgets.all(request.place.space):
+        if live.answered.done() or request.parent:
+            return
+        if not await self._resources.settings.of_space(request.place.space, BUDGETS):
             return
         if MODELS not in needs(verb(request.work, request.verb), request):
             return

@@ -206,11 +206,13 @@ async def _in_view(resources: Resources, request: Request) -> InView | None:
     from bot.works.story.log.logs import logs_of
     from bot.works.story.sheet.sheet import as_question
     from bot.works.story.sheet.sheet_verbs import in_view
+    from storage.stories import Spot
 
-    played = await logs_of(resources.stories).here(request.place)
-    if played is None:
+    if (found := await resources.stories.played(Spot(*request.place.key))) is None:
         return None
-    sheet, names = in_view(played.story, request.author, request.text), tuple(played.story.cast)
+    row, played = found
+    story = await logs_of(resources.stories).story(row.space, row.id, played.branch_id)
+    sheet, names = in_view(story, request.author, request.text), tuple(story.cast)
     return InView(sheet.name, as_question(sheet), names) if sheet is not None else InView("", "", names)
 
 
