@@ -247,6 +247,12 @@ class Workspace:
         """See `Workspaces.installed`."""
         return await self.workspaces.installed(self.team, self.enterprise)
 
+    async def direct(self, user: str) -> str:
+        """The channel of a user's direct conversation with the bot."""
+        client = await self.client()
+        opened = await client.conversations_open(users=user)
+        return str(opened["channel"]["id"])
+
     async def permalink(self, channel: str, ts: str) -> str:
         """A message's address; "" if it has none, such as a deleted message."""
         try:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from bot import commands
 from bot.adapters.invocation import Invocation, PendingForm, quotation
+from bot.adapters.slack.installed.workspaces import Workspace
 from bot.adapters.slack.manifest import ASK, ASK_ABOUT, COMMAND, COMMANDS, MENU, SETUP
 from bot.adapters.slack.placing import (
     Body,
@@ -271,12 +272,11 @@ class Shortcuts:
             return self._known[key]
         try:
             async with asyncio.timeout(WAIT_S):
-                client = await self._intake.workspaces.client(location.team, location.enterprise)
-                opened = await client.conversations_open(users=location.user)
+                workspace = Workspace(self._intake.workspaces, location.team, location.enterprise)
+                channel = self._known[key] = await workspace.direct(location.user)
         except (SurfaceFault, TimeoutError) as fault:
             _log.info("a direct conversation could not be opened: %s", type(fault).__name__)
             return ""
-        channel = self._known[key] = str(opened["channel"]["id"])
         if len(self._known) > MOST:
             self._known.popitem(last=False)
         return channel

@@ -22,7 +22,7 @@ from bot.adapters.slack.installed.workspaces import Workspace, Workspaces
 from bot.adapters.slack.manifest import CUSTOMIZE
 from bot.adapters.slack.shown.ephemeral import EphemeralReply, Response, tell, usable
 from bot.adapters.slack.shown.plan import ASKED, PLAN, Plan, Planned
-from bot.adapters.slack.shown.stream import WAITS, WORKS, Session, Streams, say_status
+from bot.adapters.slack.shown.stream import WAITS, WORKS, Session, Streams, rename, say_status
 from bot.adapters.slack.shown.thread import Thread
 from bot.adapters.slack.text.escaping import literal
 from bot.adapters.slack.text.render import as_typed, pages, root_page
@@ -150,6 +150,7 @@ class SlackHome:
         self._named = title_of(request.text)
         self._ordered = commands.verb(request.work, request.verb).ordered
         self._workspace = Workspace(workspaces, origin.team, origin.enterprise)
+        self._direct = partial(self._workspace.direct, origin.user)
         self._clock = writers.clock
         self._side_tasks = SideTasks(request.id, Rank.PASSING, writers.side_tasks)
         self._session = Session(self._workspace, self._side_tasks, origin.user, origin.title)
@@ -209,13 +210,13 @@ class SlackHome:
             if self.root_message is not None:
                 await self._open_thread(self.root_message)
             elif origin.home == "alone":
-                self.surface = Thread(self._workspace, await until_available(self._dm))
+                self.surface = Thread(self._workspace, await until_available(self._direct))
                 self._side_tasks.do(self._point("in_direct"))
             elif origin.home == "there":  # private runs never use a place that others can read
                 if (thread := await self._real(self._place)) is not None:
                     self.surface = self._thread(*thread)
                 elif origin.private:
-                    self.surface = Thread(self._workspace, await until_available(self._dm))
+                    self.surface = Thread(self._workspace, await until_available(self._direct))
         except SurfaceFault as fault:
             _log.warning("run %s: no thread was opened: %s", self._run, fault)
             if origin.private and self.response is not None:
@@ -257,7 +258,7 @@ class SlackHome:
                     raise
                 _log.info("run %s: its channel is shut: %s", self._run, closed)
                 self._why = self._sentence_of(closed)
-        dm = await until_available(self._dm)
+        dm = await until_available(self._direct)
         return dm, await root_message.post(Thread(self._workspace, dm))
 
     async def _say_that_it_waits(self, posted: asyncio.Event) -> None:
@@ -265,11 +266,6 @@ class SlackHome:
         await self._clock.wait(posted, WAITS_S)
         if not posted.is_set() and self.response is not None:
             await self._aside.say(self._sentence("waits"))
-
-    async def _dm(self) -> str:
-        client = await self._workspace.client()
-        opened = await client.conversations_open(users=self._origin.user)
-        return str(opened["channel"]["id"])
 
     def _thread(self, channel: str, thread: str) -> Thread:
         """The surface of a thread. Streams need a thread and the asker's workspace."""
@@ -372,7 +368,7 @@ class SlackHome:
         if origin.home == "channel" and isinstance(surface, Thread) and usable(origin):
             return Response(self._workspace.space, origin), ""
         try:
-            dm = await self._dm()
+            dm = await self._direct()
         except (PlaceClosed, Refused, Gone, NotEditable):
             return None
         why = self._why if isinstance(surface, Response) else self._sentence_of(closed)
@@ -405,7 +401,7 @@ class SlackHome:
         link = await self._workspace.permalink(*thread) if thread is not None else ""
         if thread is None or not link:
             return f"*{title}*"
-        self._side_tasks.do(self._session.rename(*thread, elsewhere.title))
+        self._side_tasks.do(rename(self._workspace, *thread, elsewhere.title))
         if elsewhere.title == self._named:
             space, real = self._place.space, ":".join(thread)
             await self._records.outbox.claim(space, self._run, f"{NAMED}{real}")

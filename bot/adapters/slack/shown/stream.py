@@ -197,6 +197,13 @@ async def say_status(workspace: Workspace, channel: str, thread: str, status: st
         _log.debug("a status line was left out: %s", type(fault).__name__)
 
 
+async def rename(workspace: Workspace, channel: str, thread: str, title: str) -> None:
+    """Rename a conversation's thread."""
+    if name := plain(title, TITLE):
+        client = await workspace.client()
+        await client.agents_sessions_rename(channel_id=channel, thread_ts=thread, title=name)
+
+
 @dataclass(slots=True)
 class Session:
     """The agent session of one run. `user` is the asker, and `title` is the conversation's."""
@@ -274,12 +281,6 @@ class Session:
         self._titled = True
         if status == WAITS:
             self._end = None
-
-    async def rename(self, channel: str, thread: str, title: str) -> None:
-        """Rename another conversation's thread."""
-        if name := plain(title, TITLE):
-            client = await self.workspace.client()
-            await client.agents_sessions_rename(channel_id=channel, thread_ts=thread, title=name)
 
     async def suggest(self, channel: str, prompts: list[dict[str, str]]) -> None:
         """Suggest these prompts, each a `title` and the `message` that it sends, below the newest message.

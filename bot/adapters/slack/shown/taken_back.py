@@ -14,6 +14,7 @@ from bot.adapters.slack.installed.workspaces import Workspace
 from bot.adapters.slack.shown.ephemeral import ANSWERED
 from bot.adapters.slack.shown.home import POINTER
 from bot.adapters.slack.shown.plan import ASKED, PLAN
+from bot.adapters.slack.shown.stream import rename
 from bot.adapters.slack.shown.thread import Thread
 from bot.adapters.slack.text.page import Page
 from bot.adapters.surface import MessageRef, MessageStyle, SurfaceFault
@@ -44,15 +45,16 @@ async def take_back(
     direct = ""
     if origin.user and not channel.startswith("D"):
         with suppress(SurfaceFault):
-            direct = await until_available(partial(_direct, workspace, origin.user))
+            direct = await until_available(partial(workspace.direct, origin.user))
     # First, because a thread whose messages are all deleted has no title to change.
     titled = [row.message_id for row in rows if row.stage.startswith(NAMED) and row.message_id]
     began = origin.message != "" and origin.thread == origin.message and not origin.earlier
     if thread and (began or any(row.stage == ASKED for row in rows)):
         titled.append(f"{channel}:{thread}")
+    untitled = words(request.locale)("thread.untitled")
     for real in titled:
         with suppress(SurfaceFault):
-            await until_available(partial(_untitled, workspace, *placing.parted(real), request.locale))
+            await until_available(partial(rename, workspace, *placing.parted(real), untitled))
     for row in rows:
         if row.stage == POINTER or not goes_back(row.stage, (ASKED, PLAN), stays):
             continue
@@ -61,17 +63,6 @@ async def take_back(
             where.reverse()
         surfaces = [Thread(workspace, *at) for at in dict.fromkeys(where) if at[0]]
         await _removed(surfaces, request, row)
-
-
-async def _direct(workspace: Workspace, user: str) -> str:
-    client = await workspace.client()
-    return str((await client.conversations_open(users=user))["channel"]["id"])
-
-
-async def _untitled(workspace: Workspace, channel: str, thread: str, locale: str) -> None:
-    client = await workspace.client()
-    title = words(locale)("thread.untitled")
-    await client.agents_sessions_rename(channel_id=channel, thread_ts=thread, title=title)
 
 
 async def _removed(surfaces: Collection[Thread], request: Request, row: OutboxRow) -> None:
