@@ -76,12 +76,8 @@ class Cursor:
             return connection._conn.in_transaction
 
         connection.open = await connection._execute(trip)  # type: ignore[no-untyped-call]
-        cursor, self._rows = done.pop()
-        self.description, self.rowcount, self.lastrowid = (
-            cursor.description,
-            cursor.rowcount,
-            cursor.lastrowid,
-        )
+        ended, self._rows = done.pop()
+        self.description, self.rowcount, self.lastrowid = ended.description, ended.rowcount, ended.lastrowid
 
     async def executemany(self, statement: str, parameters: Any) -> None:
         await self.execute(statement, parameters, many=True)

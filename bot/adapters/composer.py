@@ -84,7 +84,7 @@ class Composer(Generic[AnyPage]):
         verb = commands.verb(request.work, request.verb)
         self._messages.unhurried = verb.inner and not verb.ordered  # scheduled, or begun by another run
         self._pressed = request.answers != "" or REPEATS in request.options
-        self._shared = verb.option(PRIVATE.name) is not None and not verb.guarded
+        self._shared = PRIVATE in verb.options and not verb.guarded
         """Whether the run answers a question, so that its asker may share the answer."""
         self._stages = self._messages.stages
         self._stage = ""
