@@ -6,8 +6,10 @@ its first instruction on is proved where the command line, a cold start and what
 
 from __future__ import annotations
 
+import asyncio
 import multiprocessing
 import os
+import runpy
 import signal
 import subprocess
 import sys
@@ -34,8 +36,12 @@ def share() -> None:
     os.register_at_fork(after_in_child=lambda: setattr(server, "ensure_running", lambda: None))
 
 
+_LIMIT_S = 900.0
+"""More than any test may take."""
+
+
 class BotFork(ForkServerProcess):
-    """`python -m bot ARGUMENTS` in a folder, with these open files as its standard ones."""
+    """`python -m bot ARGUMENTS` in a folder, with these open files as its standard ones; or another `module`."""
 
     def __init__(
         self,
@@ -43,12 +49,14 @@ class BotFork(ForkServerProcess):
         environ: Mapping[str, str],
         folder: Path,
         files: tuple[int, int, int],
+        module: str = "bot",
     ) -> None:
         """Returns when the process is there; `files` stay open here."""
         super().__init__(daemon=True)
         self._arguments = list(arguments)
         self._environ = dict(environ)
         self._folder = folder
+        self._module = module
         self._files: list[Any] = [_Sent(number) for number in files]
         self.start()
         self._files.clear()
@@ -82,10 +90,80 @@ class BotFork(ForkServerProcess):
         sys.stdin = _opened(0, "r", sys.__stdin__)
         sys.stdout = _opened(1, "w", sys.__stdout__)
         sys.stderr = _opened(2, "w", sys.__stderr__)
-        sys.argv = ["bot", *self._arguments]
-        from bot.cli import main
+        sys.argv = [self._module, *self._arguments]
+        runpy.run_module(self._module, run_name="__main__")
 
-        sys.exit(main())
+
+class Piped:
+    """`python -m MODULE ARGUMENTS` as asyncio's own subprocesses are, with pipes for its standard files.
+
+    `log`: where its standard error goes instead.
+    """
+
+    stdin: asyncio.StreamWriter
+    stdout: asyncio.StreamReader
+    stderr: asyncio.StreamReader
+
+    def __init__(self, fork: BotFork) -> None:
+        self._fork = fork
+        assert fork.pid is not None
+        self.pid: int = fork.pid
+
+    @classmethod
+    async def start(
+        cls,
+        module: str,
+        arguments: Sequence[str],
+        environ: Mapping[str, str],
+        folder: Path,
+        log: Path | None = None,
+    ) -> Piped:
+        (stdin, typed), (read, stdout) = os.pipe(), os.pipe()
+        if log is not None:
+            complaints, stderr = -1, os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+        else:
+            complaints, stderr = os.pipe()
+        theirs = (stdin, stdout, stderr)
+        made = cls(await asyncio.to_thread(BotFork, arguments, environ, folder, theirs, module))
+        for file in theirs:
+            os.close(file)
+        loop = asyncio.get_running_loop()
+        transport, protocol = await loop.connect_write_pipe(
+            asyncio.streams.FlowControlMixin, os.fdopen(typed, "wb", buffering=0)
+        )
+        made.stdin = asyncio.StreamWriter(transport, protocol, None, loop)
+        made.stdout = await _reading(read)
+        if complaints != -1:
+            made.stderr = await _reading(complaints)
+        return made
+
+    @property
+    def returncode(self) -> int | None:
+        return self._fork.poll()
+
+    def send_signal(self, number: int) -> None:
+        self._fork.send_signal(number)
+
+    def kill(self) -> None:
+        self._fork.send_signal(signal.SIGKILL)
+
+    async def wait(self) -> int:
+        return await asyncio.to_thread(self._fork.wait, _LIMIT_S)
+
+    async def communicate(self) -> tuple[bytes, bytes]:
+        """What is left of its output and of its complaints, when it has ended."""
+        self.stdin.close()
+        out, complaints = await asyncio.gather(self.stdout.read(), self.stderr.read())
+        await self.wait()
+        return out, complaints
+
+
+async def _reading(pipe: int) -> asyncio.StreamReader:
+    reader = asyncio.StreamReader(limit=2**24)
+    await asyncio.get_running_loop().connect_read_pipe(
+        lambda: asyncio.StreamReaderProtocol(reader), os.fdopen(pipe, "rb", buffering=0)
+    )
+    return reader
 
 
 def completed(

@@ -40,7 +40,7 @@ async def test_it_leaves_in_time_while_a_run_goes_on(tmp_path: Path, hangs: str)
         guild.join(ana)
         more = f'[providers.m]\nkind = "openai-compatible"\nbase_url = "{model.base_url}"\n'
         settings = {"api": fake.api, "token": fake.token, "more": more, "roles": 'writer = "m:small"'}
-        async with started(tmp_path, **settings) as process:
+        async with started(tmp_path, False, **settings) as process:
             await fake.connected()
             await fake.until(lambda: fake.commands)
             await fake.slash(ana, channel, "story start", premise="A door in the rain")

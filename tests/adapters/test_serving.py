@@ -21,6 +21,7 @@ from bot.adapters.log_redaction import JsonFormatter, RedactingFormatter
 from tests.fakes import migrated
 from tests.fakes.discord import FakeDiscord
 from tests.fakes.slack import FakeSlack
+from tests.forked import Piped
 from tests.kill.process import environment
 from tests.scraped import read
 
@@ -38,6 +39,8 @@ def logged(data: Path) -> str:
 @asynccontextmanager
 async def started(
     data: Path,
+    forked: bool = True,
+    /,
     *,
     api: str = CLOSED,
     token: str = "",
@@ -45,18 +48,25 @@ async def started(
     slack: str = CLOSED_SLACK,
     roles: str = "",
     **secrets: str,
-) -> AsyncIterator[Process]:
-    """`python -m bot run`; killed if it is still there in the end. `secrets` are Slack's: bot_token, app_token, …"""
+) -> AsyncIterator[Process | Piped]:
+    """`python -m bot run`; killed if it is still there in the end. `secrets` are Slack's: bot_token, app_token, …
+
+    Three tests do without `forked`: there it imports everything itself.
+    """
     settings = data / "config.toml"
     text = f'[embedding]\nmodel = "none"\n[roles]\n{roles}\n[slack]\napi_base = "{slack}"\nconnections = 1\n'
     text += f'[discord]\napi_base = "{api}"\n{more}\n'
     settings.write_text(text, encoding="utf-8")
     migrated.folder(data)
-    command = [sys.executable, "-m", "bot", "run", "--config", str(settings), "--data", str(data)]
+    arguments = ["run", "--config", str(settings), "--data", str(data)]
     environ = environment() | {f"SLACK_{name.upper()}": value for name, value in secrets.items()}
-    process = await asyncio.create_subprocess_exec(
-        *command, stdout=PIPE, stderr=PIPE, env={**environ, "DISCORD_TOKEN": token}
-    )
+    environ["DISCORD_TOKEN"] = token
+    process: Process | Piped
+    if forked:
+        process = await Piped.start("bot", arguments, environ, Path.cwd())
+    else:
+        command = [sys.executable, "-m", "bot", *arguments]
+        process = await asyncio.create_subprocess_exec(*command, stdout=PIPE, stderr=PIPE, env=environ)
     try:
         yield process
     finally:
@@ -65,7 +75,7 @@ async def started(
         await process.communicate()
 
 
-async def outcome(process: Process) -> tuple[int, str]:
+async def outcome(process: Process | Piped) -> tuple[int, str]:
     """Its exit code and what it said on standard error; nothing goes to standard output."""
     async with asyncio.timeout(90):
         out, output = await process.communicate()
@@ -75,7 +85,7 @@ async def outcome(process: Process) -> tuple[int, str]:
     return process.returncode, output.decode()
 
 
-async def until_said(process: Process, words: str) -> str:
+async def until_said(process: Process | Piped, words: str) -> str:
     assert process.stderr is not None
     output = ""
     async with asyncio.timeout(90):
@@ -87,7 +97,7 @@ async def until_said(process: Process, words: str) -> str:
 
 
 async def test_without_a_token_it_says_where_to_get_one(tmp_path: Path) -> None:
-    async with started(tmp_path) as process:
+    async with started(tmp_path, False) as process:
         code, output = await outcome(process)
     assert code == 2
     assert "set DISCORD_TOKEN in the environment or .env (docs/discord.md)" in output
@@ -151,7 +161,10 @@ async def test_it_says_as_whom_it_is_there_and_a_second_one_is_sent_away(tmp_pat
     ("sent", "code"), [(signal.SIGTERM, 143), pytest.param(signal.SIGINT, 130, marks=pytest.mark.slow)]
 )
 async def test_it_leaves_in_order_when_told_to(tmp_path: Path, sent: signal.Signals, code: int) -> None:
-    async with FakeDiscord() as fake, started(tmp_path, api=fake.api, token=fake.token) as process:
+    async with (
+        FakeDiscord() as fake,
+        started(tmp_path, sent != signal.SIGTERM, api=fake.api, token=fake.token) as process,
+    ):
         await fake.connected()
         process.send_signal(sent)
         async with asyncio.timeout(90):
@@ -168,7 +181,7 @@ async def test_programs_that_watch_it_read_its_health_its_figures_and_its_log(tm
         guild = fake.guild("Table")
         ana, channel = fake.user("Ana"), guild.text("general")
         guild.join(ana)
-        async with started(tmp_path, api=fake.api, token=fake.token, more=more) as process:
+        async with started(tmp_path, False, api=fake.api, token=fake.token, more=more) as process:
             output = await until_said(process, "On Discord as Sutradhar#4821")
             (port,) = re.findall(r"server listens on 127.0.0.1:(\d+)", output)
             asked = await fake.slash(ana, channel, "rules roll", expression="2d6")

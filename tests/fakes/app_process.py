@@ -43,6 +43,7 @@ from bot.works.story.scene.choices import under
 from storage.outbox import Outbox
 from tests.fakes.engine import FakeEngine
 from tests.fakes.run import MemoryRun
+from tests.forked import Piped
 
 PLATFORM = "table"
 STARTED_S = 120.0
@@ -269,6 +270,7 @@ class Served:
 
 
 async def main(config: str, data: str) -> None:
+    gc.unfreeze()  # `remembers` looks into everything, also into what was there before the fork
     app = await App.open(load(Path(config), Path(data), environ={}))
     served = Served(app)
     await app.start()
@@ -298,27 +300,21 @@ class AppProcess:
     """Starts the process and gives it orders."""
 
     def __init__(self, config: Path, data: Path) -> None:
-        self._arguments = (sys.executable, "-m", "tests.fakes.app_process", str(config), str(data))
+        self._arguments = (str(config), str(data))
         self._log = data.with_name(data.name + ".log")
         self._waiting: dict[int, asyncio.Future[dict[str, Any]]] = {}
         self._orders = 0
 
     async def start(self) -> None:
         started = self._waiting[-1] = asyncio.Future()
-        with self._log.open("ab") as log:
-            self._process = await asyncio.create_subprocess_exec(
-                *self._arguments,
-                stdin=asyncio.subprocess.PIPE,
-                stdout=asyncio.subprocess.PIPE,
-                stderr=log,
-                limit=2**24,
-            )
+        self._process = await Piped.start(
+            "tests.fakes.app_process", self._arguments, os.environ, Path.cwd(), self._log
+        )
         self._reading = asyncio.create_task(self._read())
         async with asyncio.timeout(STARTED_S):
             await started
 
     async def _read(self) -> None:
-        assert self._process.stdout is not None
         async for line in self._process.stdout:
             answer = json.loads(line)
             self._waiting.pop(answer.pop("order")).set_result(answer)
@@ -327,7 +323,6 @@ class AppProcess:
 
     async def order(self, name: str, **arguments: Any) -> dict[str, Any]:
         """Give an order; returns its answer. Raises AssertionError if it has failed."""
-        assert self._process.stdin is not None
         self._orders += 1
         number = self._orders
         answered = self._waiting[number] = asyncio.Future()
@@ -345,7 +340,6 @@ class AppProcess:
         await self._process.wait()
 
     async def leave(self) -> None:
-        assert self._process.stdin is not None
         self._process.stdin.close()
         async with asyncio.timeout(STARTED_S):
             await self._process.wait()

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import random
-import subprocess
-import sys
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -23,6 +22,7 @@ from storage.ledger import Ledger, LedgerRow
 from tests.fakes import migrated
 from tests.fakes.anthropic_messages import MessagesService
 from tests.fakes.reply import Reply
+from tests.forked import Piped
 from tests.kill.instants import ALL
 from tests.kill.process import ROOT
 from tests.kill.spender import AT_ONCE, MODEL, PROMPT, RUN, SPACE
@@ -44,12 +44,11 @@ async def price(usage: Usage) -> Decimal:
 class Spender:
     """The process, and how often it has printed each line."""
 
-    def __init__(self, process: asyncio.subprocess.Process) -> None:
+    def __init__(self, process: Piped) -> None:
         self._process = process
         self.lines: dict[str, int] = {}
 
     async def until(self, line: str, times: int) -> None:
-        assert self._process.stdout is not None
         async with asyncio.timeout(PATIENCE_S):
             while self.lines.get(line, 0) < times:
                 said = (await self._process.stdout.readline()).decode().strip()
@@ -58,18 +57,18 @@ class Spender:
 
 
 @asynccontextmanager
-async def spender(database: str, service: MessagesService, cap: Decimal) -> AsyncIterator[Spender]:
+async def spender(folder: Path, service: MessagesService, cap: Decimal) -> AsyncIterator[Spender]:
     """Killed on leaving."""
-    process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "tests.kill.spender", database, service.base_url, str(cap)),
-        stdout=subprocess.PIPE,
-        cwd=ROOT,
+    database = migrated.database(folder / "sutradhar.db")
+    process = await Piped.start(
+        "tests.kill.spender", (database, service.base_url, str(cap)), os.environ, ROOT, folder / "log"
     )
     try:
         yield Spender(process)
     finally:
         process.kill()
-        await process.communicate()  # wait() alone never ends while its pipe holds unread words
+        await process.stdout.read()
+        await process.wait()
 
 
 async def entries(database: str, *, settle: bool = False) -> list[LedgerRow]:
@@ -98,7 +97,7 @@ async def test_fifty_killed_answers_cost_what_was_received_of_them(tmp_path: Pat
     )  # more pieces would leave a busy machine no time for the notes
     estimate = await price(most_usage(PROMPT))
     async with MessagesService(lambda body: endless, models=(MODEL.partition(":")[2],)) as service:
-        async with spender(database, service, estimate * AT_ONCE) as spending:
+        async with spender(tmp_path, service, estimate * AT_ONCE) as spending:
             await spending.until("word", AT_ONCE * 8)
             until = time.monotonic() + PATIENCE_S
             while not all(row.output_tokens for row in (await entries(database))):
@@ -126,13 +125,13 @@ async def test_fifty_callers_killed_again_and_again_never_pass_the_cap(tmp_path:
     short = Reply("It rains again.", delay_s=0.01)
     async with MessagesService(lambda body: short, models=(MODEL.partition(":")[2],)) as service:
         for strike in range(4 if ALL else 2):
-            async with spender(database, service, cap) as spending:
+            async with spender(tmp_path, service, cap) as spending:
                 await spending.until("budget.run" if strike == 0 else "word", 1)
                 if spending.lines.get("over"):
                     break
                 await spending.until("word", spending.lines.get("word", 0) + chance.randrange(1, 60))
             assert spent(await entries(database)) <= cap
-        async with spender(database, service, cap) as spending:
+        async with spender(tmp_path, service, cap) as spending:
             await spending.until("over", 1)
         assert service.calls >= 20
     rows = await entries(database)

@@ -8,7 +8,6 @@ import asyncio
 import json
 import os
 import shutil
-import sys
 from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -17,6 +16,7 @@ import pytest
 
 from tests.fakes.postgres import created
 from tests.fakes.s3 import FakeS3, serving
+from tests.forked import Piped
 
 ROOT = Path(__file__).resolve().parents[2]
 BOOKS = ROOT / "tests" / "readers" / "files"
@@ -29,13 +29,12 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 class Process:
     """A running `tests.storage.files_process`."""
 
-    def __init__(self, process: asyncio.subprocess.Process, log: Path) -> None:
+    def __init__(self, process: Piped, log: Path) -> None:
         self._process = process
         self._log = log
 
     async def hear(self, key: str) -> dict[str, Any]:
         """The next thing it tells that has this key."""
-        assert self._process.stdout is not None
         async with asyncio.timeout(PATIENCE_S):
             while line := await self._process.stdout.readline():
                 if key in (told := json.loads(line)):
@@ -43,7 +42,6 @@ class Process:
         raise AssertionError(self._log.read_text(encoding="utf-8"))
 
     async def ask(self, id: str, work: str, verb: str, **more: object) -> None:
-        assert self._process.stdin is not None
         line = json.dumps({"id": id, "work": work, "verb": verb, **more})
         self._process.stdin.write(f"{line}\n".encode())
         await self._process.stdin.drain()
@@ -57,7 +55,6 @@ class Process:
         await self._process.wait()
 
     async def leave(self) -> None:
-        assert self._process.stdin is not None
         self._process.stdin.close()
         async with asyncio.timeout(PATIENCE_S):
             assert await self._process.wait() == 0, self._log.read_text(encoding="utf-8")
@@ -102,7 +99,7 @@ def attachments(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def start(postgres: str, tmp_path: Path, shared: Place, attachments: Path) -> Iterator[Callable[[str], Any]]:
-    url, started = created(postgres), list[asyncio.subprocess.Process]()
+    url, started = created(postgres), list[Piped]()
 
     async def begun(name: str) -> Process:
         folder = tmp_path / name
@@ -110,24 +107,17 @@ def start(postgres: str, tmp_path: Path, shared: Place, attachments: Path) -> It
         config = folder / "config.toml"
         settings = f'[storage]\nurl = "{url}"\nfiles = "{shared.url}"\n[embedding]\nmodel = "none"\n'
         config.write_text(settings, encoding="utf-8")
-        with (folder / "log").open("wb") as log:
-            process = await asyncio.create_subprocess_exec(
-                *(sys.executable, "-m", "tests.storage.files_process", str(config), str(attachments)),
-                stdin=asyncio.subprocess.PIPE,
-                stdout=asyncio.subprocess.PIPE,
-                stderr=log,
-                cwd=ROOT,
-                env={**os.environ, **shared.environ},
-            )
+        log = folder / "log"
+        module, arguments = "tests.storage.files_process", (str(config), str(attachments))
+        process = await Piped.start(module, arguments, {**os.environ, **shared.environ}, ROOT, log)
         started.append(process)
-        made = Process(process, folder / "log")
+        made = Process(process, log)
         await made.hear("ready")
         return made
 
     yield begun
     for process in started:
-        if process.returncode is None:
-            process.kill()
+        process.kill()
 
 
 async def test_a_book_of_one_process_is_quoted_shown_reindexed_and_removed_by_another(
