@@ -10,6 +10,8 @@ import logging
 from collections.abc import Awaitable, Coroutine
 from typing import Any, TypeVar
 
+from storage.faults import StorageFault
+
 T = TypeVar("T")
 
 _log = logging.getLogger(__name__)
@@ -41,13 +43,20 @@ async def cancelled(*tasks: asyncio.Task[Any] | None) -> None:
 
 
 class Background:
-    """Tasks that nobody awaits. The loop alone would not keep them until they end."""
+    """Tasks that nobody awaits. The loop alone would not keep them until they end. A fault is logged as `what`."""
 
-    def __init__(self) -> None:
+    def __init__(self, what: str = "") -> None:
         self.tasks: set[asyncio.Task[Any]] = set()
+        self._what = what
 
     def start(self, work: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
         task = asyncio.create_task(work)
         self.tasks.add(task)
-        task.add_done_callback(self.tasks.discard)
+        task.add_done_callback(self._ended)
         return task
+
+    def _ended(self, task: asyncio.Task[Any]) -> None:
+        self.tasks.discard(task)
+        if self._what and not task.cancelled() and (fault := task.exception()) is not None:
+            level = logging.WARNING if isinstance(fault, StorageFault) else logging.ERROR
+            _log.log(level, "%s", self._what, exc_info=fault)

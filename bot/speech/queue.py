@@ -9,19 +9,18 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import deque
-from collections.abc import AsyncGenerator, AsyncIterable, Awaitable, Callable, Coroutine
+from collections.abc import AsyncGenerator, AsyncIterable, Awaitable, Callable
 from contextlib import aclosing, suppress
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 
 from bot.events import Request, Speak, UserError
 from bot.speech.clips import why
 from bot.speech.engines.base import Unspoken
 from bot.speech.frames import Frames, Progress, Sentence
 from bot.speech.voices import manner_of
-from bot.waiting import cancelled
+from bot.waiting import Background, cancelled
 from bot.words import words
-from storage.faults import StorageFault
 
 if TYPE_CHECKING:
     from bot.config import Config
@@ -153,7 +152,7 @@ class Queue:
         )
         self._serving: asyncio.Task[None] | None = None
         self._making: asyncio.Task[None] | None = None
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._tasks = Background("what is read aloud was not kept up with")
         self._keeping = asyncio.Lock()
         self._room = asyncio.Event()
         self._retry: asyncio.TimerHandle | None = None
@@ -209,7 +208,7 @@ class Queue:
         if earlier is not None:  # an earlier process ended in the middle of the text and took it for complete
             self._forget(earlier)
         written = Written()
-        self._do(self._collect(row.seq, written, text))
+        self._tasks.start(self._collect(row.seq, written, text))
         self.take(request, row, written)
 
     def take(self, request: Request, row: ReadingRow, written: Written | None = None) -> None:
@@ -276,9 +275,9 @@ class Queue:
 
     async def settled(self) -> None:
         """Wait until all stages are finished."""
-        while self._open or self._tasks:
+        while self._open or self._tasks.tasks:
             self._room.clear()
-            waiting = [*self._tasks, asyncio.create_task(self._room.wait())]
+            waiting = [*self._tasks.tasks, asyncio.create_task(self._room.wait())]
             await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
             waiting[-1].cancel()
 
@@ -383,7 +382,7 @@ class Queue:
         if not self._told_stuck and now - self._stuck_since >= self._stuck_s and reading is not None:
             self._told_stuck = True
             sentence = words(reading.request.locale)(lacking)
-            self._do(self._tell_of(reading, sentence))
+            self._tasks.start(self._tell_of(reading, sentence))
 
     async def _tell_of(self, reading: Reading, sentence: str) -> None:
         await self._tell(reading.request, sentence, reading.key)
@@ -396,7 +395,7 @@ class Queue:
                     self._captions.begins(reading, sentence.heard)
             case "said":
                 reading.heard.append(sentence.heard.digest)
-                self._do(self._keep(reading))
+                self._tasks.start(self._keep(reading))
             case "ends":
                 reading.left -= 1
                 self._room.set()
@@ -415,7 +414,7 @@ class Queue:
         if reading.made and reading.left <= 0 and reading in self._open:
             self._open.remove(reading)
             self._room.set()
-            self._do(self._close_rows([reading]))
+            self._tasks.start(self._close_rows([reading]))
 
     async def _drop(self, reading: Reading) -> None:
         self._forget(reading)
@@ -435,7 +434,7 @@ class Queue:
         """Store that they are finished; their rows are deleted in the background."""
         async with self._keeping:
             await self._readings.over(HEARD, *(reading.row.seq for reading in readings))
-        self._do(self._leave_nothing(readings))
+        self._tasks.start(self._leave_nothing(readings))
 
     async def _leave_nothing(self, readings: list[Reading]) -> None:
         for reading in readings:
@@ -450,14 +449,3 @@ class Queue:
         """Called from the player's thread; the loop may be closed by then."""
         with suppress(RuntimeError):
             self._loop.call_soon_threadsafe(callback, *arguments)
-
-    def _do(self, work: Coroutine[Any, Any, None]) -> None:
-        task = asyncio.create_task(work)
-        self._tasks.add(task)
-        task.add_done_callback(self._done)
-
-    def _done(self, task: asyncio.Task[None]) -> None:
-        self._tasks.discard(task)
-        if not task.cancelled() and (fault := task.exception()) is not None:
-            level = logging.WARNING if isinstance(fault, StorageFault) else logging.ERROR
-            _log.log(level, "what is read aloud was not kept up with", exc_info=fault)

@@ -175,7 +175,7 @@ async def test_after_a_kill_it_goes_on_with_the_sentence_that_was_cut(db: Databa
     hall = Hall(db, FakeEngine(), FakePlayer(credit=len(spoken("The door opens.")) + 9 + 20))
     await hall.add("one", text)
     await hall.until(lambda: hall.player.credit == 0)
-    await hall.until(lambda: not hall.queue._tasks)
+    await hall.until(lambda: not hall.queue._tasks.tasks)
     (row,) = await hall.readings.waiting(SPACE, "terminal")
     assert len(row.heard.split()) == 1
     await hall.queue.close()
@@ -198,7 +198,7 @@ async def test_another_text_of_the_same_stage_is_heard_from_where_it_differs(db:
 
     await hall.add("one", cut_off())
     await hall.until(lambda: hall.heard("The door opens.", "Mira waits outside."))
-    await hall.until(lambda: len(hall.queue._tasks) == 1)
+    await hall.until(lambda: len(hall.queue._tasks.tasks) == 1)
     await hall.queue.close()
     after = Hall(db, FakeEngine(), FakePlayer())
     await after.add("one", anew())

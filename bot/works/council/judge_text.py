@@ -6,6 +6,7 @@ ranking.
 
 from __future__ import annotations
 
+import csv
 import html
 import json
 import re
@@ -16,15 +17,22 @@ from dataclasses import dataclass, field
 
 from bot.llm.fields import characters
 from bot.works.council.ballot_syntax import closing, latin
-from bot.works.council.ballot_words import FINALS, NOUNS, RANKINGS
+from bot.works.council.ballot_words import FINALS, NOUNS, RANKINGS, RANKS, SCORES
 from bot.works.council.diagram import DRAWN, comparisons
 from bot.works.council.mentions import heading, marked, named, plain
 from bot.works.council.places import ordinal
-from bot.works.council.rows import with_bars
 
 QUOTED = "\0"
 """A line that stands for quoted lines."""
 
+_COLUMNS = re.compile(
+    rf"^\W*(?:(?:{NOUNS}|label|id)\W*\|(?:.*\|)?\s*(?:{RANKS}|{SCORES})|(?:{RANKS})\s*\|\s*(?:{NOUNS}|label"
+    rf"|id))\s*(?:\||$)",
+    re.IGNORECASE,
+)
+"""The names of columns."""
+_ROW_CHARS = 2_000
+"""The maximum length of a line that may be a row."""
 _UNKNOWN = re.compile(
     r"^[^\w\n]{0,12}(?:\d{1,2}[^\w\n]{1,4})?(?P<noun>[^\W\d_]{2,20}(?: [^\W\d_]{2,20}){0,2})[ -](?P<letter>[A-Z])(?![\w'’])",  # noqa: E501
     re.MULTILINE,
@@ -145,7 +153,7 @@ class Own:
 
     @property
     def lines(self) -> list[str]:
-        lines = with_bars(_with_nouns(self.text).split("\n"))
+        lines = _with_bars(_with_nouns(self.text).split("\n"))
         return [QUOTED if _QUOTE.match(line) else line for line in lines]
 
 
@@ -352,3 +360,22 @@ def _normal(text: str) -> str:
         for character in characters(text)
         if unicodedata.category(character) != "Cf"
     )
+
+
+def _with_bars(lines: list[str]) -> list[str]:
+    """The lines, with rows of values separated by commas or tabs written as those of a table."""
+    made = list(lines)
+    for at, line in enumerate(lines):
+        mark = next((mark for mark in "\t;," if line.count(mark)), "")
+        if not mark or not _COLUMNS.search(line.replace(mark, " | ")) or len(line) > _ROW_CHARS:
+            continue
+        width = line.count(mark)
+        for row in range(at, len(lines)):
+            cells = next(csv.reader([lines[row]], delimiter=mark), [])
+            if len(cells) <= width:
+                break
+            made[row] = "| " + " | ".join(cell.replace("|", "/") for cell in cells) + " |"
+        if row - at < 2:
+            return lines
+        return made
+    return lines

@@ -188,7 +188,7 @@ async def test_the_sentence_that_is_heard_is_marked_in_the_text_and_none_afterwa
     # There, a sentence may be over before its mark could be shown.
     first, second = [f"{LONG} {SECOND}"], [SECOND]
     assert shown() in ([first, second], [first], [second])
-    await hall.until(lambda: not hall.room.queue._tasks)
+    await hall.until(lambda: not hall.room.queue._tasks.tasks)
     assert await hall.client.app.records.readings.waiting(str(hall.guild.id), "discord") == []
 
 

@@ -22,8 +22,8 @@ from bot.adapters.discord.voice.connection import VoiceChannel, VoiceConnection,
 from bot.commands import verb
 from bot.events import Request, Speak, Speaking, TransientError, UserError
 from bot.speech.queue import HEARD, Queue, Reading
+from bot.waiting import Background
 from bot.words import words
-from storage.faults import StorageFault
 
 if TYPE_CHECKING:
     from bot.adapters.discord.installed.client import Client
@@ -104,7 +104,7 @@ class VoiceChannels:
         self._post = post
         self._captions = Captions(client)
         self._rooms: dict[str, Room] = {}
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._tasks = Background("a voice channel was not kept up with")
 
     async def open(self) -> None:
         """Listen to events of voice channels."""
@@ -145,11 +145,11 @@ class VoiceChannels:
             if reading.whole and reading.heard != HEARD:
                 room.queue.take(request, reading)
             elif reading.marked:  # a killed process left its mark
-                self._do(self._unmark(Reading(request, reading, None)))
+                self._tasks.start(self._unmark(Reading(request, reading, None)))
 
     async def close(self) -> None:
         """Leave all channels when this process ends; the next process joins them again."""
-        for task in self._tasks:
+        for task in self._tasks.tasks:
             task.cancel()
         await asyncio.gather(*(_closed(room) for room in self._rooms.values()))
 
@@ -171,7 +171,7 @@ class VoiceChannels:
         if room is not None:
             await room.queue.add(request, speaking.key, speaking.speaker, speaking.language, pieces)
         elif _direct(request):
-            self._do(self._whole(request, speaking, pieces))
+            self._tasks.start(self._whole(request, speaking, pieces))
 
     async def hush(self, request: Request, key: str) -> None:
         """See `Platform.hush`."""
@@ -351,7 +351,7 @@ class VoiceChannels:
                 and not room.entering.locked()
                 and self._client.get_guild(int(room.space))
             ):
-                self._do(self._enter_again(room))
+                self._tasks.start(self._enter_again(room))
 
     async def _enter_again(self, room: Room) -> None:
         for pause in PAUSES_S:
@@ -399,7 +399,7 @@ class VoiceChannels:
         """Handle a connection that ended by something other than `leave`."""
         room.connection, room.lost = None, True
         if not room.leaving:
-            self._do(self._give_up(room, why) if why else self._enter_again(room))
+            self._tasks.start(self._give_up(room, why) if why else self._enter_again(room))
 
     def _changed(self, room: Room) -> None:
         """Handle that the bot was moved, muted or allowed to speak."""
@@ -407,7 +407,7 @@ class VoiceChannels:
         if channel is None or channel.id == room.channel:
             return
         room.channel = channel.id
-        self._do(self._readings.joined(room.space, PLATFORM, str(room.channel)))
+        self._tasks.start(self._readings.joined(room.space, PLATFORM, str(room.channel)))
         self._watch(room)
 
     async def _moved(self, member: discord.Member, _: object, after: discord.VoiceState) -> None:
@@ -415,7 +415,7 @@ class VoiceChannels:
         room = self._rooms.get(str(member.guild.id))
         if room is not None and room.lost and member == member.guild.me and after.channel is not None:
             # Another process with the bot's token is in the channel now.
-            self._do(self._give_up(room, connection.REPLACED))
+            self._tasks.start(self._give_up(room, connection.REPLACED))
         elif room is not None:
             self._watch(room)
 
@@ -434,7 +434,7 @@ class VoiceChannels:
 
     def _leave_empty(self, room: Room) -> None:
         if not room.leaving:
-            self._do(self._forget(room))
+            self._tasks.start(self._forget(room))
 
     async def _unmark(self, reading: Reading) -> None:
         await self._captions.ends(reading)
@@ -452,17 +452,6 @@ class VoiceChannels:
     def _name(self, room: Room) -> str:
         channel = self._client.get_channel(room.channel)
         return channel.name if isinstance(channel, VoiceChannel) else str(room.channel)
-
-    def _do(self, work: Coroutine[Any, Any, None]) -> None:
-        task = asyncio.create_task(work)
-        self._tasks.add(task)
-        task.add_done_callback(self._done)
-
-    def _done(self, task: asyncio.Task[None]) -> None:
-        self._tasks.discard(task)
-        if not task.cancelled() and (fault := task.exception()) is not None:
-            level = logging.WARNING if isinstance(fault, StorageFault) else logging.ERROR
-            _log.log(level, "a voice channel was not kept up with", exc_info=fault)
 
 
 async def _closed(room: Room) -> None:

@@ -11,7 +11,7 @@ import base64
 import binascii
 import json
 from codecs import BOM_UTF8
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime
@@ -31,7 +31,6 @@ from bot.works.story.exchange.kobold import is_kobold, read_kobold
 from bot.works.story.exchange.lorebook import Lorebook, is_lorebook, lorebook_of
 from bot.works.story.exchange.novelai import is_novelai, read_novelai
 from bot.works.story.exchange.numbers import written
-from bot.works.story.exchange.other_files import seems_to_be
 from bot.works.story.exchange.passages import Whose
 from bot.works.story.exchange.rows import Rows, titled
 from bot.works.story.exchange.sillytavern import is_sillytavern, read_sillytavern
@@ -41,6 +40,28 @@ from storage.stories import BranchRow, NodeRow, StoryRow
 KINDS: Final = (
     ".json", ".jsonl", ".png", ".webp", ".charx", ".lorebook", ".story", ".scenario", ".txt", ".md",
 )  # fmt: skip
+_BY_FIELDS: Final[tuple[tuple[str, tuple[str, ...]], ...]] = (
+    ("story.import_seems_sillytavern_preset", ("prompts", "prompt_order")),
+    ("story.import_seems_sillytavern_preset", ("input_sequence", "output_sequence")),
+    ("story.import_seems_sillytavern_preset", ("story_string",)),
+    ("story.import_seems_sillytavern_theme", ("main_text_color", "blur_strength")),
+    ("story.import_seems_sillytavern_persona", ("personas", "persona_descriptions")),
+    ("story.import_seems_sillytavern_script", ("findRegex", "replaceString")),
+    ("story.import_seems_sillytavern_script", ("qrList",)),
+    ("story.import_seems_preset", ("presetVersion", "parameters")),
+    ("story.import_seems_preset", ("temp", "rep_pen")),
+    ("story.import_seems_preset", ("temperature", "top_p")),
+    ("story.import_seems_character_ai", ("histories",)),
+    ("story.import_seems_character_ai", ("participant__name",)),
+    ("story.import_seems_character_ai", ("turns", "next_token")),
+    ("story.import_seems_oobabooga", ("internal", "visible")),
+)
+_LISTS: Final[tuple[tuple[str, tuple[str, ...]], ...]] = (
+    ("story.import_seems_chatgpt", ("mapping", "create_time")),
+    ("story.import_seems_claude", ("chat_messages",)),
+    ("story.import_seems_slack", ("type", "ts", "user")),
+    ("story.import_seems_discord_package", ("ID", "Timestamp", "Contents")),
+)
 Found: TypeAlias = Imported | Card | Lorebook
 _TOLD: Final = 2_000
 """How many nodes are read between two reports of progress."""
@@ -274,3 +295,16 @@ def parse_lines(text: str) -> Found:
     nodes = [adapter.validate_json(line) for line in lines]
     bad = [BadLine(number, key) for number, key in head.left_out]
     return Imported(head.story, head.branches, nodes, head.scenes, head.turns, bad, head.cards, head.counts)
+
+
+def seems_to_be(tree: Any) -> str:
+    """The key of a sentence about the file, which is not a story. It says which export to use."""
+    if isinstance(tree, dict):
+        return _known(tree, (*_BY_FIELDS, *_LISTS))
+    if isinstance(tree, list) and tree and isinstance(tree[0], dict):
+        return _known(tree[0], _LISTS)
+    return "story.import_other"
+
+
+def _known(row: Mapping[str, Any], kinds: tuple[tuple[str, tuple[str, ...]], ...]) -> str:
+    return next((key for key, names in kinds if all(name in row for name in names)), "story.import_other")

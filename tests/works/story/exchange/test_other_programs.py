@@ -15,9 +15,8 @@ from bot.works.story.exchange.card import Card, card
 from bot.works.story.exchange.json_import import Imported
 from bot.works.story.exchange.lorebook import Lorebook, lorebook_of, world_info
 from bot.works.story.exchange.msgpackr import DEPTH, unpacked
-from bot.works.story.exchange.other_files import seems_to_be
 from bot.works.story.exchange.passages import Whose
-from bot.works.story.exchange.reading import Found, found_in, parse_lines, read
+from bot.works.story.exchange.reading import Found, found_in, parse_lines, read, seems_to_be
 from bot.works.story.log.nodes import Part, lineage
 from bot.works.story.log.story import Story, folded
 from tests.works.story.exchange.novelai import LOREBOOK, STORY, novelai
