@@ -133,19 +133,15 @@ class Searchable(Protocol):
     ) -> SearchResult: ...
 
 
-async def search(library: Searchable, run: Run, step: str, inquiry: Inquiry, question: str) -> SearchResult:
-    """Run one search as the run's step `step`."""
-    call = partial(library.search, inquiry.space, inquiry.shelf, question, k=inquiry.k)
-    return await run.step(step, call, SearchResult)
-
-
 async def search_all(
     library: Searchable, run: Run, inquiry: Inquiry, questions: Mapping[str, str]
 ) -> list[SearchResult]:
     """Run several searches at once; `questions` maps step names to questions. Returns the results in the same order."""
     # The engine numbers steps in the order in which they begin; tasks begin in the order in which they are made.
+    look = partial(library.search, inquiry.space, inquiry.shelf, k=inquiry.k)
     lines = [
-        asyncio.ensure_future(search(library, run, step, inquiry, text)) for step, text in questions.items()
+        asyncio.ensure_future(run.step(step, partial(look, question=text), SearchResult))
+        for step, text in questions.items()
     ]
     try:
         return list(await asyncio.gather(*lines))

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from dataclasses import dataclass, replace
+from functools import partial
 
 from bot import untrusted
 from bot.events import Status, UserError
@@ -27,7 +28,6 @@ from bot.strategies.base import (
     fused,
     named,
     queries,
-    search,
     search_all,
 )
 from bot.strategies.following import borne_out, foremost, leans
@@ -56,7 +56,8 @@ class Rewriting:
         self.prompts = ("rewrite", *(self._inner.prompts if self._inner else ()))
 
     async def search(self, run: Run, inquiry: Inquiry) -> AsyncGenerator[SearchEvent, None]:
-        first = await search(self._library, run, "search", inquiry, inquiry.question)
+        look = partial(self._library.search, inquiry.space, inquiry.shelf, inquiry.question, k=inquiry.k)
+        first = await run.step("search", look, SearchResult)
         ready = replace(inquiry, begun=(first,))
         follows = bool(inquiry.history or inquiry.earlier) and not first.titled
         strange = inquiry.language not in inquiry.languages
@@ -98,7 +99,7 @@ class Rewriting:
         if not leans(question, before, languages, confident=first.confident):
             return alone
         both = f"{before} {question}"
-        result = await search(self._library, run, "search-together", inquiry, both)
+        (result,) = await search_all(self._library, run, inquiry, {"search-together": both})
         if result.confident and borne_out(question, before, inquiry.language, result.passages):
             passages = foremost(question, before, inquiry.language, result.passages)
             return replace(inquiry, question=both, begun=(replace(result, passages=passages),))
