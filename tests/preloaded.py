@@ -13,13 +13,19 @@ from bot.retrieval import language
 from bot.words import words
 
 _NAMES = (
-    *("aiosqlite", "apscheduler.executors.asyncio", "apscheduler.schedulers.asyncio"),
+    *(
+        "aiosqlite",
+        "alembic.command",
+        "chromadb.api.rust",
+        "apscheduler.executors.asyncio",
+        "apscheduler.schedulers.asyncio",
+    ),
     *("apscheduler.triggers.interval", "d20", "dbos", "filelock", "psycopg", "pydantic", "uuid_utils"),
     *("anyio._backends._asyncio", "genai_prices.data", "h11", "httpcore2", "httpx", "jiter"),
     *("Stemmer", "dbos._sys_db_sqlite", "encodings.ascii", "encodings.cp437", "numpy.ma"),
     *("openai.resources.chat.chat", "rapidfuzz.fuzz", "rapidfuzz.process"),
     "slack_bolt.listener_matcher.async_builtins",
-    "openai.resources.chat.completions.completions",
+    *("openai.resources.chat.completions.completions", "openai.resources.responses.responses"),
     *("bot.accounts", "bot.llm.activity", "bot.llm.openai_chat"),
     *("bot.adapters.discord.service", "bot.adapters.serving", "bot.adapters.slack.service"),
     *("bot.adapters.operating", "bot.adapters.terminal.feed", "bot.adapters.terminal.one_shot"),
