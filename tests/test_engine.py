@@ -11,6 +11,7 @@ from collections.abc import AsyncGenerator
 from pathlib import Path
 
 import pytest
+from sqlalchemy import event
 
 from bot.events import Author, Place, Request, UserError
 from bot.llm.completion import Completion, Usage
@@ -44,6 +45,24 @@ async def nothing(child: Request, key: str) -> str:
 
 def nowhere(parent: Request, key: str, title: str) -> tuple[Place, str]:
     raise AssertionError("no conversation begins here")
+
+
+async def test_an_idle_engine_looks_seldom_for_what_is_never_there(tmp_path: Path) -> None:
+    """For delayed runs, deadlines and schedules, each about once a second."""
+
+    async def body(run_id: str) -> str:
+        return "done"
+
+    engine = Engine(f"sqlite:///{tmp_path / 'engine.db'}", body)
+    await engine.launch()
+    statements: list[str] = []
+    assert engine._sqlite is not None
+    event.listen(engine._sqlite, "before_cursor_execute", lambda *given: statements.append(given[2]))
+    await asyncio.sleep(2.5)
+    await engine.close()
+    assert len(statements) > 1, "it looks for runs"
+    for unused in ("delay_until_epoch_ms <=", "FROM workflow_schedules"):
+        assert sum(unused in text for text in statements) <= 1, "it looks once when it is launched"
 
 
 async def test_a_step_gives_its_value_back_as_the_type_it_was(tmp_path: Path) -> None:

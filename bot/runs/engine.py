@@ -51,6 +51,11 @@ transactions.
 SELDOM_S = 0.5
 """The same for runs that nobody waits for, and for runs of a process that has ended."""
 
+UNUSED_S, ALONE_S = 1.0, 30.0
+"""Seconds between the engine's looks for delayed runs, deadlines and schedules, of which there are none here. Shared,
+it keeps a transaction open meanwhile.
+"""
+
 STARTED_S = 5.0
 """How many seconds a turn waits until an earlier run of its line is started by the process that received it."""
 
@@ -232,8 +237,10 @@ class Engine:
 
     def _configure(self) -> tuple[type[DBOS], Any]:
         keep_quiet()
-        from dbos import DBOS
+        from dbos import DBOS, _scheduler, _workflow_commands
 
+        seldom = ALONE_S if self._lease is None else UNUSED_S
+        _workflow_commands._BACKGROUND_JOBS_INTERVAL_SEC = _scheduler._STARTUP_FAST_POLL_INTERVAL_SEC = seldom
         own: SqlEngine | None = None
         if self._url.startswith("sqlite"):
             own = self._sqlite = sqlite_engine(self._url, self._busy_timeout_s)
