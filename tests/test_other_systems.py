@@ -30,6 +30,7 @@ POSIX_MODULES = (
     "termios",
     "tty",
 )
+POSIX_WORDS = re.compile(rf"\b(?:{'|'.join(POSIX_MODULES)})\b")
 POSIX_NAMES = re.compile(
     r"\bos\.(?:chown|fchmod|fork|getegid|geteuid|getgid|getloadavg|getpgid|getppid|getuid|killpg|mkfifo|nice|setsid"
     r"|statvfs|sysconf|uname|O_CLOEXEC|O_NOFOLLOW|O_NONBLOCK)\b|\bsignal\.(?:SIGKILL|SIGHUP|SIGUSR[12]|SIGX[A-Z]+|alarm)\b"
@@ -57,6 +58,8 @@ def sources() -> list[Path]:
 
 def unguarded(text: str) -> list[str]:
     """The imports of POSIX-only modules outside a `try` that expects ImportError."""
+    if not POSIX_WORDS.search(text):
+        return []
     tree = ast.parse(text)
     guarded = {
         id(node)
