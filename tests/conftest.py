@@ -85,6 +85,8 @@ _LONGEST = tuple(
         *("llm/test_provider_faults", "works/test_channels", "works/story/test_scene_verbs"),
         *("storage/test_files_shared", "wire/test_voice_shards", "test_asking_head", "speech/test_engines"),
         *("storage/test_away", "readers/test_sandbox", "kill/test_ledger", "test_docs"),
+        *("storage/test_one_process", "works/story/test_sheets", "works/test_other_spaces"),
+        *("wire/test_stories_terminal", "test_hostile_text", "works/test_settings", "works/test_usage"),
     )
 )
 
