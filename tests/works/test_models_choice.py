@@ -134,6 +134,7 @@ async def test_what_cannot_be_used_is_refused_with_what_to_do(desk: Desk) -> Non
         ("use nobody:x", "nobody"),
         ("use openai:gpt-6-luna", "OPENAI_API_KEY"),
         ("use openai", "use openai:MODEL"),
+        ("use foo", "There is no provider “foo”. The providers are anthropic, "),
         ("use", "Type `/models` to list"),
         ("drop all", "Type `/models` to list"),
         ("use ollama:m effort=hardest", "effort"),
@@ -187,6 +188,17 @@ async def test_a_stranger_at_the_port_is_no_server(tmp_path: Path, ollama: ChatS
     assert [server.title for server in await local_servers(config.providers)] == ["llama.cpp"]
     ollama.models = ("text embedding", "a,b")
     assert await local_servers(config.providers) == []
+
+
+async def test_without_a_config_the_models_are_the_default(tmp_path: Path) -> None:
+    migrated.database(tmp_path / "data" / "sutradhar.db")
+    environ = {"OPENAI_API_KEY": "a-key", "SUTRADHAR_MODELS": str(tmp_path / "no-models")}
+    made = Desk(load(data=tmp_path / "data", environ=environ))
+    await made.open()
+    (row,) = [line for line in (await made.models()).splitlines() if line.startswith("| answerer")]
+    assert row.startswith("| answerer | `openai:")
+    assert row.endswith(" | the default |")
+    await made.app.close()
 
 
 @pytest.mark.parametrize("roles", ["[roles]\n", '[roles]\nanswerer = "openai:m"\n'])

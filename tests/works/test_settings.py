@@ -92,11 +92,12 @@ class Asker:
 
 
 @asynccontextmanager
-async def opened(folder: Path, config: str = "") -> AsyncIterator[Asker]:
+async def opened(folder: Path, config: str = "", *, file: bool = True) -> AsyncIterator[Asker]:
     recorder = Recorder()
-    file = folder / "config.toml"
-    file.write_text(config or CONFIG.format(url="http://127.0.0.1:9/v1"), encoding="utf-8")
-    app = await App.open(load(file, migrated.folder(folder / "data"), environ={}))
+    path = folder / "config.toml" if file else None
+    if path is not None:
+        path.write_text(config or CONFIG.format(url="http://127.0.0.1:9/v1"), encoding="utf-8")
+    app = await App.open(load(path, migrated.folder(folder / "data"), environ={}))
     for platform in ("terminal", "discord"):
         app.attach(Platform(platform, recorder.view))
     await app.start()
@@ -219,7 +220,7 @@ REFUSED = (
     ("timezone Mars/Base", "", "I don't know a time zone called “Mars/Base”"),
     ("council.chair house:two", "me", "`council.chair` can be set for: `everyone`."),
     ("council.criteria truth", "channel", "`council.criteria` can be set for: `everyone`."),
-    ("model.answerer elsewhere:two", "", "a provider called “elsewhere”"),
+    ("model.answerer elsewhere:two", "", "There is no provider “elsewhere”"),
     ("model.answerer house:seven", "", "not one of the models that the config lets spaces choose: house:two"),
     ("model.answerer two", "", "two"),
     ("model.answerer ,", "", "Name at least one model"),
@@ -241,6 +242,14 @@ async def test_a_city_names_its_zone(ask: Asker) -> None:
     for given in ("america/sao_paulo", "São Paulo", "sao paulo"):
         await ask("reset", "timezone")
         assert "`America/Sao_Paulo`" in await ask("set", f"timezone {given}")
+
+
+async def test_without_a_config_the_value_is_the_default(tmp_path: Path) -> None:
+    async with opened(tmp_path, file=False) as ask:
+        assert await ask.row("timezone") == ["UTC", "the default"]
+        assert "| **the default** | UTC |" in await ask("show", "timezone")
+        await ask("set", "timezone Europe/Lisbon")
+        assert "The default applies: `UTC`." in await ask("reset", "timezone")
 
 
 async def test_free_chat_needs_what_discord_lets_the_bot_read(tmp_path: Path) -> None:

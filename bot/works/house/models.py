@@ -62,10 +62,12 @@ class ModelChoice:
         lines = [say("models_chat.header"), "|---|---|---|"]
         chosen = await self._resources.settings.roles(request)
         roles = replace(self._config.roles, **{role: tuple(models) for role, models in chosen.items()})
+        from_file = self._config.roles_from == "config"
+        unchosen = "models_chat.by_config" if from_file else "models_chat.by_default"
         for role in ROLES:
             chain = roles.chain(role)
             by_chat = role in chosen or ("answerer" in chosen and not getattr(roles, role))
-            whose = say("models_chat.by_chat" if by_chat else "models_chat.by_config") if chain else "–"
+            whose = say("models_chat.by_chat" if by_chat else unchosen) if chain else "–"
             lines.append(table_row(role, code(", ".join(chain)) or "–", whose))
         notes = []
         servers = await local_servers(self._config.providers)
@@ -120,8 +122,9 @@ class ModelChoice:
 
     async def _first(self, name: str) -> str:
         """The first model on the server with this name."""
+        checks.provider(self._config, name)
         if name not in TITLES:
-            raise UserError("models_chat.which", name=name[:60])
+            raise UserError("models_chat.which", name=name)
         for server in await local_servers(self._config.providers, [name]):
             return f"{name}:{server.models[0]}"
         raise UserError(

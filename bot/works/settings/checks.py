@@ -13,6 +13,7 @@ from bot.settings import FREE_CHAT, LANGUAGE, OFF, ON, choosable, permitted, per
 from bot.words import LOCALES
 
 if TYPE_CHECKING:
+    from bot.config import Config
     from bot.resources import Resources
 
 CHAIN = 5
@@ -72,6 +73,13 @@ def free_chat(resources: Resources, typed_value: str) -> str:
     return value
 
 
+def provider(config: Config, name: str) -> None:
+    """Raises UserError if there is no provider of this name."""
+    if name not in config.providers:
+        known = ", ".join(sorted(config.providers))
+        raise UserError("settings.provider", provider=name[:40], known=known)
+
+
 def models(resources: Resources, typed_value: str) -> str:
     """A role's models, in the notation of bot.config.model_spec."""
     config, chosen = resources.config, model_spec.parse_list(typed_value)
@@ -80,12 +88,11 @@ def models(resources: Resources, typed_value: str) -> str:
     if len(chosen) > CHAIN:
         raise UserError("settings.many_models", n=len(chosen), limit=CHAIN)
     for spec in chosen:
-        if (provider := spec.model.partition(":")[0]) not in config.providers:
-            provider_names = ", ".join(sorted(config.providers))
-            raise UserError("settings.provider", provider=provider[:40], known=provider_names)
+        name = spec.model.partition(":")[0]
+        provider(config, name)
         if not permitted(config, spec.model):
             raise UserError("settings.model", model=spec.model[:80], models=", ".join(choosable(config)))
-        config.providers[provider].check(spec)
+        config.providers[name].check(spec)
     return ", ".join(dict.fromkeys(map(str, chosen)))
 
 

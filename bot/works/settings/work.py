@@ -49,8 +49,8 @@ POSSIBLE = 12
 
 @dataclass(frozen=True, slots=True)
 class EffectiveValue:
-    """What applies to somebody: the value as people write it; its scope, or "config" or "app" if it is set nowhere; and
-    the locale of the text.
+    """What applies to somebody: the value as people write it; its scope, or "config", "default" (without a
+    config.toml) or "app" if nobody has set it; and the locale of the text.
     """
 
     value: str
@@ -154,7 +154,11 @@ class SettingsWork:
         """The value that applies if nobody has set one, and its origin."""
         if setting.name == TIMEZONE and request.author.zone:
             return request.author.zone, "app"
-        return ("", "app") if setting.default is None else (setting.default(self._resources), "config")
+        if setting.default is None:
+            return "", "app"
+        return setting.default(
+            self._resources
+        ), "default" if self._resources.config.file is None else "config"
 
     async def _rows(self, request: Request, setting: Setting) -> list[SettingRow]:
         """The stored values, the nearest first."""
@@ -280,7 +284,7 @@ def _scope(request: Request, setting: Setting) -> Scope:
 
 
 def _effect(effective: EffectiveValue, say: Words) -> str:
-    scope = effective.scope if effective.value or effective.scope != "config" else "nothing"
+    scope = effective.scope if effective.value or effective.scope not in ("config", "default") else "nothing"
     return say(f"settings.holds_{scope}", value=_code(effective.value))
 
 
