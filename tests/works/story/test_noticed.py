@@ -9,6 +9,7 @@ from bot.works.story.world import state
 from bot.works.story.world.noticed import first_sheet, noticed
 from tests.works.story.extractor import Service, looked_into, playing, standing
 from tests.works.story.tale import Tale
+from tests.works.story.test_party import told
 from tests.works.story.writer import START, texts
 
 OFFER = "/story enlist -- "
@@ -57,6 +58,8 @@ async def test_who_was_added_goes_with_the_scene(tmp_path: Path, service: Servic
         assert "**Bo**" not in texts(await talk.say("/story cast"))
         refused = await talk.say("/story enlist -- Bo")
         assert "no longer part of this branch" in str(refused)
+        unknown = await told(talk, "enlist", "Zoe", answers="run")
+        assert "No scene suggests “Zoe” for the cast. To add somebody: `/story cast Zoe: …`" in unknown
 
 
 def test_nobody_is_offered_who_was_offered_or_in_the_cast_or_plays() -> None:

@@ -78,7 +78,7 @@ async def test_the_writer_is_told_from_the_next_scene_on_and_no_other_prompt_is(
         assert len(writer.asked) >= before + 3
         assert "captain" not in str(writer.asked[before:])
         assert "the writer knows" in await alone(talk, "screen")
-        await alone(talk, "plan", options={"remove": 1})
+        assert "The writer no longer gets it." in await alone(talk, "plan", options={"remove": 1})
         await asks(talk, "act", "I climb up.")
         assert "captain" not in str(writer.scenes[-1])
         assert "no number 1" in await alone(talk, "plan", options={"tell": 1})
@@ -197,7 +197,9 @@ async def test_a_scene_is_tried_unseen_and_then_played_without_another_call(tmp_
         assert [node.kind for node in await log(talk, "act", "scene")] == ["act", "scene"]
         for options in ({"play": 1}, {"drop": 1}):
             assert "Only the game master" in await alone(talk, "try", who="bia", options=options)
-        assert "is removed" in await alone(talk, "try", options={"drop": 2})
+        removed = await alone(talk, "try", options={"drop": 2})
+        assert "is removed" in removed
+        assert "no longer gets it" not in removed, "it never had it"
         start, asked = len(talk.events), len(writer.asked)
         assert "is now being played" in await alone(talk, "try", options={"play": 1})
         await talk.until(lambda events: "A cold hand takes the lamp." in str(events), start)

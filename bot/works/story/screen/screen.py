@@ -162,7 +162,7 @@ class Screen:
         if (n := request.options.get("remove")) is not None:
             entry = entry_of(story, n)
             await self.change(played, request, entry.n, removed=True)
-            return Shown(say("story.entry_removed", n=entry.n))
+            return Shown(say("story.entry_removed_told" if entry.told else "story.entry_removed", n=entry.n))
         if (n := request.options.get("tell")) is not None:
             entry = entry_of(story, n, "plan", "roll")
             if sum(map(len, (*told(story), for_writer(entry)))) > TOLD_CHARS:

@@ -132,6 +132,8 @@ class SheetVerbs:
                 raise UserError("story.no_character_of", name=of[:60], names=", ".join(story.cast) or "…")
         else:
             character, rest = named(story, request.text, request.author)
+            if character and rest == " ".join(request.text.split()):
+                _check_names(story, character, "; ".join(part for part in (rest, change) if part))
         rest = "; ".join(part for part in (rest, change) if part)
         if rest or options.get("remove"):
             return await self._change(request, character, rest, say)
@@ -213,6 +215,25 @@ def named(story: Story, text: str, author: Author) -> tuple[str, str]:
             raise UserError("story.no_character_of", name=fighter.name, names=", ".join(story.cast) or "…")
     own = plays(story, author)
     return own, " ".join(parts)
+
+
+def _check_names(story: Story, character: str, text: str) -> None:
+    """Raises UserError for changes without a character's name, of which one begins with an unknown name: "Zed hp 1".
+
+    A thing whose name ends like a field ("belt of strength") needs the character's name before it, until it is on the
+    sheet.
+    """
+    template, sheet = template_of(story), sheet_of(story, character)
+    for change in typed.parse(text, template) if text else ():
+        parts = change.field.split()
+        if change.on is not None or template.field(change.field) or folded(change.field) in sheet.things:
+            continue
+        for count in range(1, len(parts)):
+            if template.field(" ".join(parts[count:])):
+                name, names = " ".join(parts[:count]), ", ".join(story.cast) or "…"
+                raise UserError(
+                    "story.sheet_unknown", name=name, names=names, thing=change.field, character=character
+                )
 
 
 def in_view(story: Story, author: Author, text: str) -> Sheet | None:

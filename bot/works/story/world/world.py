@@ -5,7 +5,7 @@ Asks no model.
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Awaitable, Callable, Container, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Container, Iterable, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, Final
 
@@ -160,14 +160,11 @@ class World:
         """Add somebody whom a scene's extraction has noticed to the cast, as long as that scene counts."""
         played = await self._logs.writable(request, asks=False)
         story, key = played.story, " ".join(request.text.casefold().split())
-        noticed = {
-            name.casefold(): (name, turn)
-            for turn in story.current_turns
-            if turn.scene is not None and turn.extracted is not None
-            for name in turn.extracted.noticed
-        }
+        noticed = _noticed(story.current_turns)
         if key not in noticed:
-            raise UserError("story.gone")
+            if key in _noticed(story.turns.values()):
+                raise UserError("story.gone")
+            raise UserError("story.not_noticed", name=request.text.strip()[:60])
         name, turn = noticed[key]
         if cast.called(story, name):
             return Answer(text=say("story.in_cast", name=name), turn=turn.id)
@@ -321,6 +318,16 @@ def _threads(story: Story, say: Words) -> Answer:
     ]
     text = "\n\n".join(parts) or say("story.no_threads")
     return Answer(say("story.threads"), text, [[run, title] for run, title in list(links.items())[-LINKS:]])
+
+
+def _noticed(turns: Iterable[Turn]) -> dict[str, tuple[str, Turn]]:
+    """The people whom these turns' scenes suggest for the cast, with the last such turn, by name in lower case."""
+    return {
+        name.casefold(): (name, turn)
+        for turn in turns
+        if turn.scene is not None and turn.extracted is not None
+        for name in turn.extracted.noticed
+    }
 
 
 def _settled(request: Request, turn: Turn | None) -> list[Node]:
