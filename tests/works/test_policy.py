@@ -63,6 +63,7 @@ def test_the_configuration_fills_it_in_and_no_secret_is_in_it(tmp_path: Path) ->
 def test_in_the_terminal_it_names_no_platform(tmp_path: Path, locale: str, where: str) -> None:
     text = page(facts_of(load(data=tmp_path, environ={}), "terminal", []), words(locale))
     assert f" {where}, " in text
+    assert not {"roles", "cargos"} & set(text.split())
     assert "Terminal" not in text
 
 

@@ -74,7 +74,7 @@ def facts_of(config: Config, platform: str, models: Iterable[str]) -> Facts:
 def page(known: Facts, say: Words) -> str:
     """The page, in Markdown."""
     in_terminal = known.platform == TERMINAL
-    here = say("policy.in_terminal") if in_terminal else say("policy.on_platform", platform=known.platform)
+    you = say("policy.in_terminal") if in_terminal else say("policy.on_platform", platform=known.platform)
     where = [say("policy.postgres" if known.postgres else "policy.sqlite")]
     if known.store:
         where.append(
@@ -96,7 +96,7 @@ def page(known: Facts, say: Words) -> str:
             f"# {say('policy.title')}",
             say("policy.intro"),
             f"## {say('policy.what')}",
-            say("policy.kept", where=here),
+            say("policy.kept", you=you),
             " ".join(
                 [
                     say("policy.not_kept"),
