@@ -107,8 +107,9 @@ async def test_vectors_of_a_service_are_a_span_below_their_search() -> None:
     assert (made.name, made.kind) == ("embeddings text-embedding-3-small", 3)
     assert made.about == {
         "gen_ai.operation.name": "embeddings",
-        "gen_ai.provider.name": "openai",
+        "gen_ai.provider.name": "127.0.0.1",
         "gen_ai.request.model": "text-embedding-3-small",
+        "server.address": "127.0.0.1",
     }
     assert [span.above for span in (refused, failed, made, searched, root)] == [
         failed.id, root.id, searched.id, root.id, "",
@@ -117,6 +118,28 @@ async def test_vectors_of_a_service_are_a_span_below_their_search() -> None:
         *["embedding.failed"] * 2,
         None,
     ]
+
+
+@pytest.mark.parametrize(
+    ("address", "name"),
+    [
+        ("https://api.openai.com/v1", "openai"),
+        ("https://eu.api.openai.com/v1", "openai"),
+        ("https://openai.com.example.org/v1", "openai.com.example.org"),
+        ("http://me:hush@vectors:8080/v1", "vectors"),
+    ],
+)
+async def test_a_service_of_vectors_is_named_by_its_address(address: str, name: str) -> None:
+    async with Collector() as collector:
+        mine = Tracing(config(collector.endpoint))
+        await mine.start()
+        with mine.run(ASKED, NOW, resumed=False) as run:
+            run.outcome = "done"
+            with tracing.embeddings("m", address):
+                pass
+        await mine.close()
+        made, _ = collector.spans
+    assert made.about["gen_ai.provider.name"] == name
 
 
 @pytest.mark.parametrize(

@@ -73,7 +73,7 @@ async def test_a_collector_in_trouble_is_one_line_and_nobody_waits(
         records = [record for record in caplog.records if record.levelno >= logging.WARNING]
         assert [one.name for one in records] == ["bot.tracing.otlp"]
         why = "HTTP 401" if fault == "refuses" else "still being sent"
-        assert records[0].getMessage() == f"traces do not get to 127.0.0.1 ({why}); all else goes on"
+        assert records[0].getMessage() == f"cannot send traces to 127.0.0.1 ({why}); the bot keeps working"
         assert "hush" not in caplog.text
         assert "not a header" not in caplog.text
 

@@ -79,6 +79,7 @@ class OpenAIEmbedder:
         authorized = key or "authorization" in map(str.lower, headers or {})
         self._headers = None if authorized else {"Authorization": openai.Omit()}
         self._model = model
+        self._address = own_address
         self._lock = threading.Lock()
         self.dimensions = 0
 
@@ -98,7 +99,7 @@ class OpenAIEmbedder:
         return vector
 
     def _embed(self, client: Any, batch: list[str]) -> Vectors:
-        with tracing.embeddings(self._model):
+        with tracing.embeddings(self._model, self._address):
             return self._request(client, batch)
 
     def _request(self, client: Any, batch: list[str]) -> Vectors:

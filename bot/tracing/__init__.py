@@ -219,12 +219,16 @@ def retrieval(
 
 
 @contextmanager
-def embeddings(model: str) -> Iterator[None]:
-    """Trace one call for vectors of OpenAI or a compatible service, without its texts."""
+def embeddings(model: str, address: str) -> Iterator[None]:
+    """Trace one call for vectors of OpenAI or a compatible service at this address, without its texts. Another service
+    than OpenAI's is named by its host.
+    """
+    host = host_of(address)
     about = {
         "gen_ai.operation.name": "embeddings",
-        "gen_ai.provider.name": "openai",
+        "gen_ai.provider.name": "openai" if f".{host}".endswith(".openai.com") else host,
         "gen_ai.request.model": model,
+        "server.address": host,
     }
     with opened(f"embeddings {model}", about, client=True):
         yield

@@ -126,7 +126,7 @@ class LoggedOnce(SpanExporter):
         now = self._clock()
         if self._logged_at is None or now - self._logged_at > SAY_AGAIN_S:
             self._logged_at = now
-            _log.warning("traces do not get to %s (%s); all else goes on", self._host, why)
+            _log.warning("cannot send traces to %s (%s); the bot keeps working", self._host, why)
 
     def shutdown(self) -> None:
         self._exporter.shutdown()
