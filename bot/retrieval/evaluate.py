@@ -102,14 +102,20 @@ class Report:
 Search = Callable[[Question], Awaitable[SearchOutcome]]
 
 
-def read_questions(path: Path) -> list[Question]:
-    """The questions of a JSON Lines file. Raises UserError: "eval.unreadable", or "eval.line" with its number."""
+def read_lines(path: Path) -> list[str]:
+    """The lines of the file. Raises UserError: "eval.no_file", "eval.unreadable"."""
     try:
-        lines = path.read_text(encoding="utf-8").splitlines()
+        return path.read_text(encoding="utf-8").splitlines()
+    except FileNotFoundError as error:
+        raise UserError("eval.no_file", path=str(path)) from error
     except (OSError, UnicodeDecodeError) as error:
         raise UserError("eval.unreadable", path=str(path)) from error
+
+
+def read_questions(path: Path) -> list[Question]:
+    """The questions of a JSON Lines file. Raises UserError: see `read_lines`, or "eval.line" with its number."""
     questions = []
-    for number, line in enumerate(lines, start=1):
+    for number, line in enumerate(read_lines(path), start=1):
         if not line.strip():
             continue
         try:

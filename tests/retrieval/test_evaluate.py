@@ -10,6 +10,7 @@ from bot.adapters.terminal.one_shot import report_lines
 from bot.events import UserError
 from bot.retrieval.evaluate import Gold, Passage, Question, SearchOutcome, evaluate, read_questions, score
 from bot.words import words
+from bot.works.story.command_line import read_queries
 
 
 def test_a_quote_matches_letters_and_digits_from_its_own_source() -> None:
@@ -80,6 +81,16 @@ async def test_failed_questions_are_named_and_strangers_counted_apart(tmp_path: 
         for part in (f"{name}  {name}", why)
     ]
     assert report_lines(report, words("en"), 1)[-1] == "… and 4 more; --all names every one."
+
+
+def test_a_missing_file_and_an_unreadable_one_are_different_errors(tmp_path: Path) -> None:
+    file = tmp_path / "q.jsonl"
+    for read in (read_questions, read_queries):
+        with pytest.raises(UserError, match=r"eval\.no_file"):
+            read(tmp_path / "no.jsonl")
+        file.write_bytes(b"\xff\n")
+        with pytest.raises(UserError, match=r"eval\.unreadable"):
+            read(file)
 
 
 def test_a_broken_line_is_named(tmp_path: Path) -> None:

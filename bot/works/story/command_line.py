@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from bot.events import UserError
 from bot.resources import Resources
+from bot.retrieval.evaluate import read_lines
 from bot.works.story.config import COMPONENTS, RecallConfig
 from bot.works.story.exchange.card import Card
 from bot.works.story.exchange.json_export import exported
@@ -166,12 +167,8 @@ class MemoryQuery:
 
 def read_queries(file: Path) -> list[MemoryQuery]:
     """Lines of {"query", "gold": [turn ids]}; those without gold are skipped. Raises UserError ("eval.…")."""
-    try:
-        lines = file.read_text(encoding="utf-8").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        raise UserError("eval.unreadable", path=file) from error
     queries = []
-    for number, line in enumerate(lines, 1):
+    for number, line in enumerate(read_lines(file), 1):
         if not line.strip():
             continue
         try:
