@@ -8,12 +8,13 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from operator import attrgetter
 
 from bot.commands import BARE, DEFAULT_WORK, HELP, MAX_LINE, ROWS, TABLE, WORKS
 from bot.events import OptionValue, UserError
-from bot.verb import Option, Verb, usage
-from bot.words import LOCALES, name_of
+from bot.verb import Argument, Option, Verb, usage
+from bot.words import LOCALES, Words, name_of
 from bot.words import words as catalogue
 
 _SPECIAL = re.compile(r"([\s\"'“”‘’\\])")
@@ -275,7 +276,7 @@ def _is_open(verb: Verb, option: Option, line: str, first: Token, text: Sequence
 
 def _option(verb: Verb, word: str) -> tuple[Option | None, str | None]:
     """The option that a word with dashes names, and the value after "=". A word that resembles no option belongs to the
-    text.
+    text, unless the text is terse.
     """
     name, _, inline = _DASHES.sub("", word).partition("=")
     if option := verb.option(name.lower().replace("_", "-")):
@@ -286,7 +287,7 @@ def _option(verb: Verb, word: str) -> tuple[Option | None, str | None]:
     close = nearest(name.lower(), names)
     if close:
         raise UserError("commands.unknown_option", verb=verb.path, name=name, nearest=close)
-    if verb.argument and not verb.argument.many:
+    if verb.argument and not verb.argument.many and not (verb.argument.terse and name[0].isalpha()):
         return None, None
     if not names:
         raise UserError("commands.no_option", verb=verb.path, name=name)
@@ -339,6 +340,13 @@ def _text(line: str, rest: Sequence[Token]) -> str:
     return pieces
 
 
+def _lacking(verb: Verb, missing: Sequence[str], say: Words) -> str:
+    """What is missing, with what each is: "`WHAT` (answers, ballots or key)"."""
+    given: list[Argument | Option] = [*([verb.argument] if verb.argument else []), *verb.options]
+    about = {name: one.summary for one in given for name in (one.name.upper(), f"--{one.name}")}
+    return ", ".join(f"`{name}` ({say(about[name])})" for name in missing)
+
+
 def _check(verb: Verb, options: dict[str, OptionValue], text: str, asks: bool) -> None:
     """Raise UserError if something required is missing and `asks` does not add it, or if there is too much."""
     if verb.argument is None and (text or (asks and not verb.form)):
@@ -353,7 +361,7 @@ def _check(verb: Verb, options: dict[str, OptionValue], text: str, asks: bool) -
         raise UserError(
             "commands.missing",
             verb=verb.path,
-            what=", ".join(f"`{name}`" for name in missing),
+            what=partial(_lacking, verb, missing),
             example=verb.example_in,
             usage=usage(verb),
         )

@@ -53,7 +53,8 @@ class Argument:
     """What follows the verb: one text up to the end of the line, or a list of words (`many`).
 
     The text becomes Request.text; a list becomes the option `name`. `kind`, `choices`, `completes` and `most` are as an
-    option's; a "channel" is chosen if the platform has a list of its channels.
+    option's; a "channel" is chosen if the platform has a list of its channels. `terse`: no word of the text begins with
+    two hyphens, so such a word is an unknown option.
     """
 
     name: str
@@ -64,6 +65,7 @@ class Argument:
     choices: tuple[str, ...] = ()
     completes: str = ""
     most: int | None = None
+    terse: bool = False
 
     @property
     def limit(self) -> int:

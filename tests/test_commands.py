@@ -119,6 +119,31 @@ def test_a_line_becomes_a_verb(line: str, path: str, options: dict[str, object],
 
 
 @pytest.mark.parametrize(
+    ("locale", "sentence"),
+    [
+        (
+            "en",
+            "`/council show` needs `WHAT` (answers, answers 2, ballots, ballots 2, key or research). "
+            "For example: `/council show ballots 2`",
+        ),
+        (
+            "pt-BR",
+            "Falta algo depois de `/council show`: `WHAT` (answers, answers 2, ballots, ballots 2, key ou research). "
+            "Por exemplo: `/council show ballots 2`",
+        ),
+    ],
+)
+def test_what_is_missing_is_described(locale: str, sentence: str) -> None:
+    with pytest.raises(UserError) as raised:
+        parse("/council show")
+    assert words(locale)(raised.value.key, **raised.value.values) == sentence
+
+
+def test_dice_may_have_two_signs() -> None:
+    assert parse("/rules roll 2d6 --1").text == "2d6 --1"
+
+
+@pytest.mark.parametrize(
     ("line", "key", "nearest"),
     [
         ("/rules aks what", "commands.unknown_verb", "rules ask"),
@@ -133,6 +158,9 @@ def test_a_line_becomes_a_verb(line: str, path: str, options: dict[str, object],
         ("/council show", "commands.missing", None),
         ("/rules ask --shelv x what", "commands.unknown_option", "shelf"),
         ("/library list --frobnicate", "commands.unknown_option_only", None),
+        ("/rules roll 2d6 --foo", "commands.unknown_option_only", None),
+        ("/story roll 2d6 --foo", "commands.unknown_option_only", None),
+        ("/council show answers --foo", "commands.unknown_option_only", None),
         ("/library jobs --frobnicate", "commands.no_option", None),
         ("/rules ask what --shelf", "commands.option_value", None),
         ("/rules ask what --k many", "commands.option_number", None),
@@ -376,6 +404,8 @@ def test_the_page_of_commands_is_the_table() -> None:
     page = Path("docs/commands.md").read_text(encoding="utf-8")
     assert page == document(), "run: python -m bot.manual > docs/commands.md"
     assert all(f"/{row.path}" in page for row in TABLE if not row.bare)
+    introduction = page.partition("\n## ")[0]
+    assert not re.search("verb|edit the table|session", re.sub("<!--.*-->", "", introduction))
 
 
 def test_a_persons_words_are_read_neither_as_options_nor_as_commands() -> None:

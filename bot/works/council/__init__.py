@@ -62,7 +62,12 @@ VERBS: tuple[Verb, ...] = (
         Argument("text", "verbs.arg_criteria", required=False, most=1_000),
         sets=True,
     ),
-    _verb("show", "ballots 2", Argument("what", "verbs.arg_what", completes="council"), (_RUN, PRIVATE)),
+    _verb(
+        "show",
+        "ballots 2",
+        Argument("what", "verbs.arg_what", completes="council", terse=True),
+        (_RUN, PRIVATE),
+    ),
     _verb(
         "export",
         options=(_RUN, Option("as", "verbs.option_council_as", choices=("markdown", "html")), PRIVATE),

@@ -40,14 +40,14 @@ VERBS: tuple[Verb, ...] = (
     _verb(
         "lookup",
         "Grappled",
-        Argument("name", "verbs.arg_name", completes="section"),
+        Argument("name", "verbs.arg_name", completes="section", terse=True),
         (SHELF, PRIVATE),
         outside="where they may ask",
     ),
     _verb(
         "roll",
         "2d20kh1+5",
-        Argument("expression", "verbs.arg_expression", most=200),
+        Argument("expression", "verbs.arg_expression", most=200, terse=True),
         (PRIVATE,),
         outside="where they may ask",
     ),
@@ -69,7 +69,7 @@ VERBS: tuple[Verb, ...] = (
     _verb(
         "see",
         "1",
-        Argument("ref", "verbs.arg_ref", completes="section"),
+        Argument("ref", "verbs.arg_ref", completes="section", terse=True),
         (SHELF, PRIVATE),
         outside="where they may ask",
     ),

@@ -156,7 +156,7 @@ GROUPED: Final = (
     _secret(
         "roll",
         "1d20+3 --for 'Mira listens'",
-        Argument("expression", "verbs.arg_expression", most=NOTE_CHARS),
+        Argument("expression", "verbs.arg_expression", most=NOTE_CHARS, terse=True),
         (Option("for", "verbs.option_roll_for", most=TEXT_CHARS),),
         group="gm",
     ),
