@@ -156,3 +156,18 @@ async def test_a_fight_has_buttons_and_goes_out_with_its_story(tmp_path: Path) -
         await talk.say("/story initiative end")
         await talk.say("/story switch main")
         assert "▶ **Rat** 3" in texts(await talk.say("/story initiative"))
+
+
+async def test_a_fighter_outside_the_cast_does_not_change_another_sheet(tmp_path: Path) -> None:
+    async with playing(tmp_path, Writer()) as talk:
+        for line in (
+            START,
+            "/story cast Mira: a diver",
+            "/story play Mira",
+            "/story initiative begin Mira, Goblin 12",
+        ):
+            await talk.say(line)
+        refused = str(await talk.say("/story sheet Goblin hp 7/7"))
+        assert "There is no Goblin in the cast" in refused
+        assert "/story cast Goblin: …" in refused
+        assert "Goblin hp" not in str(await talk.say("/story sheet Mira"))

