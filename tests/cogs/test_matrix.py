@@ -34,7 +34,7 @@ pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 Way = Callable[[Table, Verb], Awaitable[Any]]
 
-PART = 12
+PART = 24
 """Of so many cases the slow tests try one, and `make test-kill` all."""
 
 
