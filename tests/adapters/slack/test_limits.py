@@ -39,7 +39,7 @@ FAST = 1_200
 async def drained(now: list[float]) -> Bucket:
     """One with nothing left in it, by a clock of the test's."""
     bucket = Bucket(FAST, lambda: now[0])
-    while bucket.try_take():
+    while bucket.has_room():
         await bucket.turn()
     return bucket
 
@@ -100,9 +100,10 @@ async def test_what_has_begun_can_end_at_once() -> None:
 
 async def test_there_is_room_at_once_or_there_is_none() -> None:
     bucket = Bucket(6)
-    assert [bucket.try_take() for _ in range(4)] == [True, True, True, False]
     for _ in range(3):
-        await asyncio.wait_for(bucket.turn(), 0.01)  # what was taken is there for them
+        assert bucket.has_room()
+        await asyncio.wait_for(bucket.turn(), 0.01)
+    assert not bucket.has_room()
     with pytest.raises(TimeoutError):
         await asyncio.wait_for(bucket.turn(), 0.01)
 
@@ -129,13 +130,13 @@ async def test_a_turn_that_has_come_and_is_not_taken_is_anothers() -> None:
     gone.cancel()
     await asyncio.wait([gone])
     assert gone.cancelled()
-    assert bucket.try_take()
+    assert bucket.has_room()
 
 
 async def test_a_pause_holds_up_everybody() -> None:
     bucket, loop = Bucket(FAST), asyncio.get_running_loop()
     bucket.pause(0.2)
-    assert not bucket.try_take()
+    assert not bucket.has_room()
     began = loop.time()
     await bucket.turn()
     assert 0.2 <= loop.time() - began < 10
@@ -222,12 +223,12 @@ async def test_an_edit_that_only_goes_on_does_not_wait_out_a_refusal(wire: Wire)
 async def test_a_stream_is_not_waited_for(wire: Wire) -> None:
     root = await wire.slack.say(wire.ana, wire.channel, "hello")
     wire.slack.fail("chat.startStream", status=429, retry_after=30)
-    assert wire.client.room("chat.startStream")
+    assert wire.client.bucket("chat.startStream").has_room()
     async with asyncio.timeout(20):
         with pytest.raises(Unavailable):
             await wire.client.chat_startStream(channel=wire.channel.id, thread_ts=root.ts)
-    assert not wire.client.room("chat.startStream"), "Slack has said that there is no room"
-    assert wire.client.room("chat.stopStream")
+    assert not wire.client.bucket("chat.startStream").has_room(), "Slack has said that there is no room"
+    assert wire.client.bucket("chat.stopStream").has_room()
 
 
 async def test_one_channels_haste_is_not_anothers(wire: Wire) -> None:
@@ -243,8 +244,8 @@ async def test_one_channels_haste_is_not_anothers(wire: Wire) -> None:
 async def test_what_only_goes_on_waits_but_a_moment(wire: Wire) -> None:
     """It would be old by then, and its message could not be ended meanwhile."""
     ts = await wire.post()
-    while wire.client.room("chat.update"):
-        await wire.client.limits.at(wire.channel.team.id, "chat.update").turn()
+    while (bucket := wire.client.bucket("chat.update")).has_room():
+        await bucket.turn()
     urgency.set(Rank.PASSING)
     async with asyncio.timeout(20):
         with pytest.raises(NotSent):
@@ -318,8 +319,8 @@ async def test_each_workspace_has_its_own_limits() -> None:
         one, other = slack.workspace("Table"), slack.workspace("Chair")
         clients = Clients(SlackConfig(api_base=slack.api))
         first, second = clients.of(one.id, one.bot_token), clients.of(other.id, other.bot_token)
-        while first.room("chat.startStream"):
-            pass
-        assert second.room("chat.startStream")
+        while (bucket := first.bucket("chat.startStream")).has_room():
+            await bucket.turn()
+        assert second.bucket("chat.startStream").has_room()
         assert first is clients.of(one.id, one.bot_token)
         await clients.close()

@@ -11,6 +11,7 @@ import logging
 import random
 import re
 from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 from weakref import WeakSet
 
@@ -141,39 +142,26 @@ class Bucket(Turns):
         self._holds = max(1.0, per_minute / 2)
         self._now = now or asyncio.get_running_loop().time
         self._full_at = self._now()
-        self._promised = 0
         self._ends: WeakSet[End] = WeakSet()
 
     @property
     def idle(self) -> bool:
         """Whether it is full, like a new bucket, and nothing waits."""
-        used = self._waiting or self._promised or self._ends
-        return not used and self._full_at <= self._now()
+        return not (self._waiting or self._ends) and self._full_at <= self._now()
 
-    def try_take(self) -> bool:
-        """Reserve room for the next call. Returns whether there was room at once."""
-        if self._waiting or self._free_in(Rank.FINAL) > 0:
-            return False
-        self._full_at += self._a_call_s
-        self._promised += 1
-        return True
+    def has_room(self, others: int = 0) -> bool:
+        """Whether there is room at once for one call in addition to `others` others."""
+        return not self._waiting and self._free_after(others) <= 0
 
     def keep_end(self, calls: int = 1) -> End | None:
         """Reserve room for the call that will end what begins now. Returns None if there is no room at once for `calls`
         calls, including that one.
         """
-        if self._waiting or self._free_after(len(self._ends) + calls - 1) > 0:
+        if not self.has_room(len(self._ends) + calls - 1):
             return None
         end = End()
         self._ends.add(end)
         return end
-
-    async def turn(self) -> None:
-        """Wait until a call may be made."""
-        if self._promised:
-            self._promised -= 1
-            return
-        await super().turn()
 
     def _take(self) -> None:
         self._full_at += self._a_call_s
@@ -305,8 +293,8 @@ class Client(AsyncWebClient):
         """
         super().__init__(**more)
         self._sure = sure
-        self.limits = limits
-        self.space = space
+        self.bucket = partial(limits.at, space)
+        """Gives the workspace's bucket of a method."""
         self._renew = renew
         self.refused: dict[str, float] = {}
         """Methods that the workspace does not offer, with the loop's time until which they are not tried."""
@@ -317,7 +305,7 @@ class Client(AsyncWebClient):
         """
         if asyncio.get_running_loop().time() < self.refused.get(api_method, 0.0):
             raise Refused("not offered here")
-        bucket = self.limits.at(self.space, api_method)
+        bucket = self.bucket(api_method)
         if urgency.get() < Rank.PASSING:
             await bucket.turn()
         else:
@@ -347,18 +335,6 @@ class Client(AsyncWebClient):
                 raise
             self.token = token
         return await super().api_call(api_method, **more)
-
-    def room(self, method: str) -> bool:
-        """Whether the workspace offers the method and its budget has room for one more call at once.
-
-        If so, the room is reserved for the next call.
-        """
-        offered = asyncio.get_running_loop().time() >= self.refused.get(method, 0.0)
-        return offered and self.limits.at(self.space, method).try_take()
-
-    def keep_end(self, method: str, calls: int = 1) -> End | None:
-        """See `Bucket.keep_end`."""
-        return self.limits.at(self.space, method).keep_end(calls)
 
 
 def _of_the_workspace(fault: Exception) -> bool:

@@ -86,8 +86,8 @@ class Streams:
         began = self.clock.time()
         try:
             client = await self.workspace.client()
-            end = client.keep_end("chat.stopStream")
-            if end is None or not client.room("chat.startStream"):
+            end = client.bucket("chat.stopStream").keep_end()
+            if end is None or not client.bucket("chat.startStream").has_room():
                 return None
             begun: dict[str, Any] = {"markdown_text": page.body}
             if page.meanwhile is not None:  # buttons, which stay above the text
@@ -259,7 +259,7 @@ class Session:
         client = await self.workspace.client()
         status = self._wanted
         if status == WORKS:
-            self._end = client.keep_end("agents.sessions.setStatus")
+            self._end = client.bucket("agents.sessions.setStatus").keep_end()
             self._skipped = self._end is None
             if self._skipped:
                 raise NotSent("no room to take it back")

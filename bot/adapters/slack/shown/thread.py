@@ -153,7 +153,7 @@ class Thread:
                 return begun
         client = await self._workspace.client()
         # A wordless page needs an extra edit for its first words.
-        end = client.keep_end("chat.update", 1 + page.wordless) if page.growing else None
+        end = client.bucket("chat.update").keep_end(1 + page.wordless) if page.growing else None
         if page.growing and end is None:
             await self._hold(ref)
             raise NotSent("its end would wait: it is posted once, when it is whole")
