@@ -48,7 +48,7 @@ async def library_check(
         return Check(False, say(none))
     shelves = list(dict.fromkeys(book.shelf for book in shelved))
     names = ", ".join(map(escaped, shelves[:SHELVES])) + ("…" if len(shelves) > SHELVES else "")
-    return Check(True, say("welcome.check_books", n=len(shelved), shelves=names))
+    return Check(True, say("welcome.check_books", n=len(shelved), count=len(shelves), shelves=names))
 
 
 def model_check(config: Config, roles: RolesConfig, say: Words) -> Check:

@@ -6,15 +6,19 @@ from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
 
 import discord
 import pytest
 from simcord.actors import MemberActor
 
 from bot.adapters.discord.installed.setup import PERMISSIONS, examine, listed, note_of
+from bot.check import library_check
 from bot.config import DiscordConfig, ProviderConfig, RolesConfig
 from bot.settings import Settings
 from bot.words import words
+from storage.documents import Documents
 from tests.adapters.discord.table import Table, table, told
 
 
@@ -46,6 +50,25 @@ async def test_setup_lists_what_is_there_and_what_is_not(at: Table) -> None:
     assert "– No language model is set up" in text
     assert "✓ Discord shows the commands of this release." in text
     assert "1 thing needs fixing" in text
+
+
+class Shelved:
+    """Documents, of which only the shelves are known."""
+
+    def __init__(self, *shelves: str) -> None:
+        self._books = [SimpleNamespace(shelf=shelf) for shelf in shelves]
+
+    async def list(self, space: str) -> list[Any]:
+        return self._books
+
+
+async def test_the_word_for_shelves_agrees_with_their_number_not_with_that_of_the_books() -> None:
+    for shelves, line in (
+        (("rules", "rules"), "2 books in the library, on the shelf rules."),
+        (("rules", "lore"), "2 books in the library, on the shelves rules, lore."),
+    ):
+        check = await library_check(cast(Documents, Shelved(*shelves)), "s", words("en"), none="")
+        assert check.line.endswith(line)
 
 
 async def test_a_model_whose_key_is_missing_is_a_thing_to_mend(at: Table) -> None:
