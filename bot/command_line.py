@@ -8,13 +8,13 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cache, partial
 from operator import attrgetter
 
 from bot.commands import BARE, DEFAULT_WORK, HELP, MAX_LINE, ROWS, TABLE, WORKS
 from bot.events import OptionValue, UserError
-from bot.verb import Argument, Option, Verb, usage
-from bot.words import LOCALES, Words, name_of
+from bot.verb import Argument, Option, Verb, shown_name
+from bot.words import LOCALES, Words, folded, named
 from bot.words import words as catalogue
 
 _SPECIAL = re.compile(r"([\s\"'“”‘’\\])")
@@ -158,8 +158,8 @@ def _verb(words: Sequence[str]) -> tuple[Verb, int]:
     if row := BARE.get(first):
         return row, min(1, len(words))
     if first in WORKS:
-        if named := ROWS.get((first, second)):
-            return named, 2
+        if row := ROWS.get((first, second)):
+            return row, 2
         if not second:
             return HELP, 0
         if (in_words := _named_in_words(first, second)) is not None:
@@ -179,27 +179,30 @@ def _verb(words: Sequence[str]) -> tuple[Verb, int]:
 
 def _named_in_words(first: str, second: str) -> tuple[Verb, int] | None:
     """The verb by its names in one of our languages, as on Discord ("biblioteca adicionar", "ajuda")."""
+    first, second, rows = folded(first), folded(second), _rows_in_words()
+    for words in ((first,), (first, second)):
+        if row := rows.get(words):
+            return row, len(words)
+    return (HELP, 0) if not second and named(WORKS, "group", first) else None
+
+
+@cache
+def _rows_in_words() -> dict[tuple[str, ...], Verb]:
+    """The verbs by the words, as `folded`, that name them in each of our languages."""
+    found: dict[tuple[str, ...], Verb] = {}
     for say in map(catalogue, LOCALES):
         for row in TABLE:
             if row.bare:
-                if first == say(f"names.{row.name}"):
-                    return row, 1
+                found.setdefault((folded(say(f"names.{row.name}")),), row)
                 continue
-            groups = (row.work, say(f"names.group_{row.work}"), say(f"names.group_{row.group or row.work}"))
-            if first in groups and second in (row.name, say(f"names.{row.work}_{row.name}")):
-                return row, 2
-        if not second and first in (say(f"names.group_{work}") for work in WORKS):
-            return HELP, 0
-    return None
-
-
-def _in_words(names: Sequence[str], kind: str, typed: str) -> str | None:
-    """The option or choice that has this name in one of our languages, such as "semana" for "week"."""
-    for say in map(catalogue, LOCALES):
-        for name in names:
-            if typed.casefold() in (name, say(name_of(name, kind))):
-                return name
-    return None
+            for group in (
+                row.work,
+                say(f"names.group_{row.work}"),
+                say(f"names.group_{row.group or row.work}"),
+            ):
+                for name in (row.name, say(f"names.{row.work}_{row.name}")):
+                    found.setdefault((folded(group), folded(name)), row)
+    return found
 
 
 def verbs_named(name: str) -> list[Verb]:
@@ -257,6 +260,8 @@ def _read(verb: Verb, line: str, words: Sequence[Token], asks: bool) -> Parsed:
         else:
             raise UserError("commands.option_value", verb=verb.path, name=option.name)
     text = _text(line, rest)
+    if verb.argument and verb.argument.choices:
+        text = named(verb.argument.choices, verb.argument.name, text) or text
     _check(verb, options, text, asks)
     if verb.argument and verb.argument.many:
         options[verb.argument.name] = [word.value for word in rest]
@@ -282,8 +287,8 @@ def _option(verb: Verb, word: str) -> tuple[Option | None, str | None]:
     if option := verb.option(name.lower().replace("_", "-")):
         return option, inline or None
     names = [option.name for option in verb.options]
-    if named := _in_words(names, "option", name):
-        return verb.option(named), inline or None
+    if known := named(names, "option", name):
+        return verb.option(known), inline or None
     close = nearest(name.lower(), names)
     if close:
         raise UserError("commands.unknown_option", verb=verb.path, name=name, nearest=close)
@@ -305,7 +310,7 @@ def _names_argument(verb: Verb, word: str) -> bool:
     """
     if verb.argument is None or verb.argument.many:
         return False
-    return _in_words([verb.argument.name], "option", _DASHES.sub("", word)) is not None
+    return named([verb.argument.name], "option", _DASHES.sub("", word)) is not None
 
 
 def value_of(verb: Verb, option: Option, value: str) -> OptionValue:
@@ -317,7 +322,7 @@ def value_of(verb: Verb, option: Option, value: str) -> OptionValue:
     if option.kind == "link" and not re.fullmatch(r"https?://[^\s/]+\S*", value):
         raise UserError("commands.option_link", verb=verb.path, name=option.name, value=value)
     if option.choices and value not in option.choices:
-        if choice := _in_words(option.choices, option.name, value):
+        if choice := named(option.choices, option.name, value):
             return choice
         raise UserError(
             "commands.option_choice",
@@ -343,8 +348,14 @@ def _text(line: str, rest: Sequence[Token]) -> str:
 def _lacking(verb: Verb, missing: Sequence[str], say: Words) -> str:
     """What is missing, with what each is: "`WHAT` (answers, ballots or key)"."""
     given: list[Argument | Option] = [*([verb.argument] if verb.argument else []), *verb.options]
-    about = {name: one.summary for one in given for name in (one.name.upper(), f"--{one.name}")}
-    return ", ".join(f"`{name}` ({say(about[name])})" for name in missing)
+    about = dict[str, str]()
+    for one in given:
+        name, summary = shown_name(one, say), say(one.summary)
+        about |= {
+            one.name.upper(): f"`{name.upper()}` ({summary})",
+            f"--{one.name}": f"`--{name}` ({summary})",
+        }
+    return ", ".join(map(about.__getitem__, missing))
 
 
 def _check(verb: Verb, options: dict[str, OptionValue], text: str, asks: bool) -> None:
@@ -363,5 +374,4 @@ def _check(verb: Verb, options: dict[str, OptionValue], text: str, asks: bool) -
             verb=verb.path,
             what=partial(_lacking, verb, missing),
             example=verb.example_in,
-            usage=usage(verb),
         )

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from bot.events import UserError
 from bot.verb import NAME_CHARS
+from bot.words import named
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Collection, Iterable, Iterator, Sequence
@@ -135,11 +136,15 @@ def of_channel(
 
 
 def choice(name: str, typed_value: str, choices: Sequence[str]) -> str:
-    """One of the choices, ignoring case; an unambiguous beginning is enough."""
+    """One of the choices, ignoring case; an unambiguous beginning is enough, and so is a work's name in another
+    language.
+    """
     typed = typed_value.strip().casefold()
     candidates = [option for option in choices if option.casefold().startswith(typed)]
     exact = [option for option in candidates if option.casefold() == typed] or candidates
     if len(exact) != 1:
+        if work := named(choices, "group", typed):
+            return work
         raise UserError("settings.choices", name=name, value=typed_value[:80], choices=", ".join(choices))
     return exact[0]
 

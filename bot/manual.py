@@ -11,8 +11,8 @@ from dataclasses import replace
 
 from bot.commands import DEFAULT_WORK, HELP, KINDS, TABLE, WORKS, by_heading, plain_verb
 from bot.markdown import code
-from bot.verb import Argument, Option, Verb, usage
-from bot.words import Words, words
+from bot.verb import Argument, Option, Verb, shown_name, usage
+from bot.words import Words, folded, words
 
 
 def example(say: Words, verb: Verb) -> str:
@@ -32,17 +32,17 @@ def help_text(
 
     `plain` is the key of the sentence about plain text below a list, "" for none.
     """
-    path = " ".join(topic.strip().lstrip("/").lower().split())
-    works = {name for verb in table for name in (verb.work, _work(say, verb))}
+    path = folded(topic.strip().lstrip("/"))
+    works = {folded(name) for verb in table for name in (verb.work, _work(say, verb))}
     exact = [
         verb
         for verb in table
-        if path in (verb.path, *_paths(say, verb))
-        or (path in (verb.name, _name(say, verb)) and path not in works)
+        if path in map(folded, (verb.path, *_paths(say, verb)))
+        or (path in map(folded, (verb.name, _name(say, verb))) and path not in works)
     ]
     if exact:
         return "\n\n".join(_verb_help(say, verb, example(say, verb)) for verb in exact)
-    shown = [verb for verb in table if path in (verb.work, _work(say, verb))]
+    shown = [verb for verb in table if path in map(folded, (verb.work, _work(say, verb)))]
     lines = _listed(say, shown) if shown else overview(say, table)
     return "\n".join([*lines, "", say(plain)] if plain else lines)
 
@@ -53,8 +53,10 @@ def _listed(say: Words, shown: Sequence[Verb]) -> list[str]:
     """
     groups = by_heading(shown)
     if len(groups) == 1:
-        return [f"- `{usage(verb)}`  {say(verb.summary)}" for verb in shown]
-    lines = headed(say, groups, lambda verb: f"- `{usage(replace(verb, options=()))}`  {say(verb.summary)}")
+        return [f"- `{usage(verb, say)}`  {say(verb.summary)}" for verb in shown]
+    lines = headed(
+        say, groups, lambda verb: f"- `{usage(replace(verb, options=()), say)}`  {say(verb.summary)}"
+    )
     return [*lines, "", say("verbs.help_options", verb=f"`/{HELP.path} {groups[0][1][0].path}`")]
 
 
@@ -76,7 +78,7 @@ def overview(say: Words, table: Sequence[Verb]) -> list[str]:
     for work in WORKS:
         names = " · ".join(f"`{verb.name}`" for verb in table if verb.work == work)
         lines.append(f"- **/{work}**  {say(f'verbs.group_{work}')} {names}")
-    lines += [f"- `{usage(verb)}`  {say(verb.summary)}" for verb in table if verb.bare]
+    lines += [f"- `{usage(verb, say)}`  {say(verb.summary)}" for verb in table if verb.bare]
     return [*lines, "", say("verbs.help_more", work=f"`/help {WORKS[0]}`", verb=f"`/help {table[0].path}`")]
 
 
@@ -98,10 +100,10 @@ def _work(say: Words, verb: Verb) -> str:
 
 
 def _verb_help(say: Words, verb: Verb, shown: str) -> str:
-    lines = [f"`{usage(verb)}`", "", say(verb.summary), ""]
+    lines = [f"`{usage(verb, say)}`", "", say(verb.summary), ""]
     if verb.argument:
-        lines.append(f"- `{verb.argument.name.upper()}`  {_described(say, verb.argument)}")
-    lines += [f"- `--{option.name}`  {_described(say, option)}" for option in verb.options]
+        lines.append(f"- `{shown_name(verb.argument, say).upper()}`  {_described(say, verb.argument)}")
+    lines += [f"- `--{shown_name(option, say)}`  {_described(say, option)}" for option in verb.options]
     return "\n".join([*lines, f"- {say('verbs.example')} `{shown}`"])
 
 
@@ -139,7 +141,7 @@ def document() -> str:
             parts += ["", f"**{say(heading)}**"] if heading else []
             parts += ["", "| command | what it does | order |", "|---|---|---|"]
             parts += [
-                f"| `{usage(verb)}` | {say(verb.summary)} | {'ordered' if verb.ordered else 'free'} |"
+                f"| `{usage(verb, say)}` | {say(verb.summary)} | {'ordered' if verb.ordered else 'free'} |"
                 for verb in verbs
             ]
         for verb in (verb for _, verbs in groups for verb in verbs):

@@ -9,6 +9,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Final, Literal
 
+from bot.words import name_of
+
 MOST_NUMBER: Final = 50
 """The largest number for an option without a limit of its own: more passages than an answer uses."""
 NAME_CHARS: Final = 300
@@ -200,16 +202,21 @@ FOR: Final = Option("for", "verbs.option_for", choices=(ME, "channel", "category
 """The scope of a setting: the person who sets it, the channel, its category, or everyone."""
 
 
-def usage(verb: Verb) -> str:
-    """One line such as `/library add PATHS… --shelf SHELF [--replace]`."""
+def shown_name(given: Argument | Option, say: Callable[[str], str]) -> str:
+    """The name of an argument or an option in the language of the catalogue `say`."""
+    keys = {word: name_of(word, "option") for word in given.name.split()}
+    return " ".join(word if say(key) == key else say(key) for word, key in keys.items())
+
+
+def usage(verb: Verb, say: Callable[[str], str]) -> str:
+    """One line such as `/library add PATHS… --shelf SHELF [--replace]`, in the language of the catalogue `say`."""
     parts = [f"/{verb.path}"]
     if verb.argument:
-        name = verb.argument.name.upper() + ("…" if verb.argument.many else "")
+        name = shown_name(verb.argument, say).upper() + ("…" if verb.argument.many else "")
         parts.append(name if verb.argument.required else f"[{name}]")
     for option in verb.options:
-        value = (
-            "" if option.kind == "flag" else " " + ("N" if option.kind == "number" else option.name.upper())
-        )
-        shown = f"--{option.name}{value}"
+        name = shown_name(option, say)
+        value = "" if option.kind == "flag" else " " + ("N" if option.kind == "number" else name.upper())
+        shown = f"--{name}{value}"
         parts.append(shown if option.required else f"[{shown}]")
     return " ".join(parts)

@@ -10,12 +10,15 @@ with points.
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+import unicodedata
+from collections.abc import Mapping, Sequence
 from functools import cache, lru_cache
 
 from bot.works import ALL
 
 LOCALES = ("en", "pt-BR")
+_EARLIER = ("ficha-de-personagem", "card-de-personagem")
+"""What a character card was called in earlier releases, and what it is called now."""
 _FOLDER = __file__.removesuffix(".py")
 _SCRIPTS = ("/sutradhar", "\\sutradhar", "\\sutradhar.exe")
 PROGRAM = "sutradhar" if sys.argv[:1] and sys.argv[0].endswith(_SCRIPTS) else "python -m bot"
@@ -120,6 +123,24 @@ class Words:
 def name_of(name: str, kind: str) -> str:
     """The key of a name of the table of verbs: an "option", a "group", or a choice of the option called `kind`."""
     return f"names.{kind}_{name.replace('-', '_')}"
+
+
+def folded(name: str) -> str:
+    """A name as names are compared: without case and accents, its words joined with hyphens."""
+    letters = unicodedata.normalize(
+        "NFKD", "-".join(name.casefold().replace("_", " ").replace("-", " ").split())
+    )
+    return "".join(letter for letter in letters if not unicodedata.combining(letter))
+
+
+def named(names: Sequence[str], kind: str, typed: str) -> str | None:
+    """The option, group or choice that is typed by its name in one of our languages, such as "semana" for "week"."""
+    wanted = folded(typed).replace(*_EARLIER)
+    for say in map(words, LOCALES):
+        for name in names:
+            if wanted in (folded(name), folded(say(name_of(name, kind)))):
+                return name
+    return None
 
 
 @lru_cache(maxsize=100)

@@ -109,6 +109,20 @@ def test_plain_text_is_left_alone() -> None:
         ("/help rules ask", "help", {}, "rules ask"),
         ("/", "help", {}, ""),
         ("/rules", "help", {}, "rules"),
+        ("/Roteiro relatório A balsa", "script report", {}, "A balsa"),
+        ("/roteiro relatorio A balsa", "script report", {}, "A balsa"),
+        ("/historia comecar --tamanho media Uma porta", "story start", {"length": "medium"}, "Uma porta"),
+        ("/script ask --nivel rapido Quem?", "script ask", {"tier": "quick"}, "Quem?"),
+        ("/script ask --nível RÁPIDO Quem?", "script ask", {"tier": "quick"}, "Quem?"),
+        ("/rules ask --ultimas 3 Quem?", "rules ask", {"last": 3}, "Quem?"),
+        ("/story export --como 'card de personagem (PNG)'", "story export", {"as": "card-png"}, ""),
+        ("/story export --como 'ficha de personagem (PNG)'", "story export", {"as": "card-png"}, ""),
+        ("/story export --as 'conversa do SillyTavern'", "story export", {"as": "chat"}, ""),
+        ("/story mode livre", "story mode", {}, "free"),
+        ("/historia modo Em Roda", "story mode", {}, "round-robin"),
+        ("/story mode", "story mode", {}, ""),
+        ("/roteiro", "help", {}, "roteiro"),
+        ("/historia", "help", {}, "historia"),
         ("/stop", "stop", {}, ""),
     ],
 )
@@ -128,7 +142,7 @@ def test_a_line_becomes_a_verb(line: str, path: str, options: dict[str, object],
         ),
         (
             "pt-BR",
-            "Falta algo depois de `/council show`: `WHAT` (answers, answers 2, ballots, ballots 2, key ou research). "
+            "Falta algo depois de `/council show`: `PARTE` (answers, answers 2, ballots, ballots 2, key ou research). "
             "Por exemplo: `/council show ballots 2`",
         ),
     ],
@@ -186,6 +200,8 @@ def test_a_name_that_several_works_have_gets_them_all_named() -> None:
         "commands.several",
         "/council show, /story show, /library show, /prompts show, /settings show",
     )
+    for locale in LOCALES:
+        assert " `/show`" in words(locale)(raised.value.key, **raised.value.values)
 
 
 SENTENCES = frozenset(("", *words("en").sentences()))
@@ -326,14 +342,36 @@ def test_help_names_every_verb_and_every_option(locale: str) -> None:
     everything = help_text(say)
     for row in TABLE:
         brief = replace(row, options=()) if KINDS[row.work].headings else row
-        assert usage(brief) in (everything if row.bare else help_text(say, row.work))
+        assert usage(brief, say) in (everything if row.bare else help_text(say, row.work))
         assert f"`{row.name}`" in everything or row.bare
         page = help_text(say, row.path)
-        assert all(f"--{option.name}" in page for option in row.options)
+        for option in row.options:
+            name = say(name_of(option.name, "option"))
+            assert f"[--{name}" in page or f" --{name}" in page
+            assert f"`--{name}`" in page
     assert help_text(say, "library").count("/library") == 7
     assert "how long scenes are (`short`, `medium`, `long`)" in help_text(words("en"), "story start")
     assert "everyone, teen or mature\n" in help_text(words("en"), "story start"), "named once"
     assert help_text(say, "no such thing") == everything
+
+
+def test_help_in_portuguese_names_options_in_portuguese() -> None:
+    say = words("pt-BR")
+    page = help_text(say, "regras perguntar")
+    assert "`/rules ask PERGUNTA [--estante ESTANTE] " in page
+    assert "- `PERGUNTA`  " in page
+    assert "- `--estante`  " in page
+    assert "--shelf" not in page
+    assert help_text(say, "roteiro relatório") == help_text(say, "ROTEIRO RELATORIO")
+    assert "/script report" in help_text(say, "relatorio").partition("\n")[0]
+
+
+def test_a_sentence_calls_an_option_by_its_name_which_each_platform_shows_its_own_way() -> None:
+    options = {option.name for row in TABLE for option in row.options}
+    for locale in LOCALES:
+        for key, sentence in words(locale).sentences().items():
+            bare = re.findall(r"`--([\w-]+)(?: [A-Z]+)*`", sentence)
+            assert not options.intersection(bare), f"{key}: write: the option `{bare[0]}`"
 
 
 def test_an_example_is_in_the_readers_language_and_means_the_same() -> None:
@@ -388,7 +426,8 @@ def test_the_help_of_a_work_with_many_verbs_is_grouped_under_headings(locale: st
                 assert shown == say(heading)
                 assert "[--" not in line, "options are in the help of one verb"
     assert grouped == 5
-    assert help_text(say, "story").startswith(f"### {say('verbs.heading_play')}\n- `/story start PREMISE`")
+    premise = say(name_of("premise", "option")).upper()
+    assert help_text(say, "story").startswith(f"### {say('verbs.heading_play')}\n- `/story start {premise}`")
     assert "`/help story start`" in help_text(say, "story")
 
 

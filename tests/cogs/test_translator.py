@@ -13,7 +13,7 @@ from discord.app_commands import TranslationContext, TranslationContextLocation,
 from bot.adapters.discord.installed.setup import payload
 from bot.adapters.discord.received.commands import Translator, localized_sentence
 from bot.adapters.discord.service import Sutradhar
-from bot.words import words
+from bot.words import folded, words
 
 NAME = re.compile(r"[-_'\w]{1,32}")
 """Of commands and options (Discord's documentation, "Application Command Naming"); lower case besides."""
@@ -82,7 +82,14 @@ async def test_siblings_have_different_names_in_every_language(tree: list[dict[s
                 (sibling.get("name_localizations") or {}).get(locale) or sibling["name"]
                 for sibling in siblings
             ]
-            assert len(set(names)) == len(names), names
+            assert len(set(map(folded, names))) == len(names), names
+
+
+async def test_portuguese_names_are_spelt_with_their_accents(tree: list[dict[str, Any]]) -> None:
+    shown = {name for node in nodes(tree) for name in (node.get("name_localizations") or {}).values()}
+    accented = "relatório análise visível nível intenção segurança classificação véus número tópico últimas"
+    assert set(accented.split()) <= shown
+    assert not {folded(name) for name in accented.split()} & shown
 
 
 async def test_a_string_without_a_key_and_a_language_without_a_catalogue_are_left_alone() -> None:

@@ -65,6 +65,14 @@ async def test_the_nearest_setting_applies(ask: Asker) -> None:
     assert await refusal(ask, "rules", "roll", "1d6") == "channels.work_space"
 
 
+async def test_a_work_may_be_typed_by_its_portuguese_name(ask: Asker) -> None:
+    await ask("set", "works -regras", to="channel", author=BIA)
+    assert await refusal(ask, "rules", "roll", "1d6") == "channels.work_channel"
+    await ask("set", "works historia, regras", to="channel", author=BIA)
+    (row,) = await ask.app.settings.nearest(HERE, "", "works")
+    assert row.value == "rules story"
+
+
 async def test_nobody_sets_a_category_where_there_is_none(ask: Asker) -> None:
     yard = replace(HERE, channel="yard")
     assert "in no category" in await ask("set", "works all", to="category", author=BIA, place=yard)

@@ -99,6 +99,7 @@ async def test_a_character_and_a_kind_of_work_have_voices_of_their_own(voice: Vo
     assert await voice.first("Mira Vale", place=NEXT) == "hibari"
     assert (await voice.first(), await voice.first(work="council")) == ("hibari", "hibari:deep")
     assert "no kind of work" in await voice("voice", "hibari", work="opera")
+    assert "hibari:deep" in await voice("voice", work="Conselho")
 
 
 async def test_speed_is_a_number_within_bounds(voice: Voices) -> None:

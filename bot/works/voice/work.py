@@ -17,7 +17,7 @@ from bot.speech.clips import why
 from bot.speech.engines.base import Unspoken
 from bot.speech.engines.service import Service
 from bot.speech.voices import Voice, as_name, manner_of
-from bot.words import Words, words
+from bot.words import Words, named, words
 from bot.work import Run
 from bot.works.voice import checks
 from bot.works.voice.hearing import Hearing
@@ -117,7 +117,7 @@ class VoiceWork:
         base = {"voice": VOICE, "speed": SPEED, "narrate": NARRATE}[request.verb]
         if speaker := str(request.options.get("as") or "").strip():
             return as_name(speaker)
-        if work := str(request.options.get("work") or "").strip().casefold():
+        if work := self._work(request):
             if work not in KINDS:
                 raise UserError("voice.no_work", value=work[:40], works=", ".join(KINDS))
             return f"{base}.{work}"
@@ -156,7 +156,11 @@ class VoiceWork:
         return say("voice.voices_are", voices=", ".join(f"`{voice}`" for voice in manner.voices))
 
     def _work(self, request: Request) -> str:
-        return str(request.options.get("work") or "").strip().casefold()
+        """The kind of work that the request names, as typed if there is none of that name."""
+        from bot.commands import KINDS  # bot.commands imports this folder
+
+        typed = str(request.options.get("work") or "").strip().casefold()
+        return named(tuple(KINDS), "group", typed) or typed
 
     async def _doctor(self, run: Run) -> AsyncGenerator[Event, None]:
         request, say = run.request, words(run.request.locale)

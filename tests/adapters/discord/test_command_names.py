@@ -22,6 +22,9 @@ PORTUGUESE, ENGLISH = words("pt-BR"), words("en")
         ("`/sessions resume 7d66fe` a retoma.", "`/conversas retomar 7d66fe` a retoma."),
         ("`/story state Mira` mostra.", "`/mundo estado Mira` mostra."),
         ("A opção `replace`.", "A opção `substituir`."),
+        ("A opção `max-tools`.", "A opção `max-ferramentas`."),
+        ("`/script export A --draft 2 a--draft`", "`/roteiro exportar A --tratamento 2 a--draft`"),
+        ("`git add --file x` e `--file`", "`git add --file x` e `--file`"),
         ("`/free-chat` e `/setup`", "`/conversa-livre` e `/preparar`"),
         ("`/library addenda` e /library add", "`/library addenda` e /library add"),
         ("`python -m bot doctor`, `file` e `2d6+3`", "`python -m bot doctor`, `file` e `2d6+3`"),
@@ -47,11 +50,13 @@ def test_english_sentences_stay_as_they_are_but_for_groups_of_discords_own() -> 
     [
         (
             "/regras perguntar O que é agarrado? --estante regras",
-            "/rules ask O que é agarrado? --shelf regras",
+            "/rules ask O que é agarrado? --estante regras",
         ),
         ("/Ajuda", "/help"),
         ("/character sheet Mira hp -4", "/story sheet Mira hp -4"),
         ("/personagem ficha Mira", "/story sheet Mira"),
+        ("/HISTÓRIA comecar Uma porta", "/story start Uma porta"),
+        ("/historia começar Uma porta", "/story start Uma porta"),
         ("/story sheet Mira", "/story sheet Mira"),
         ("/rules roll 2d6", "/rules roll 2d6"),
         ("/roll 2d6", "/roll 2d6"),
@@ -63,7 +68,14 @@ def test_a_line_may_be_typed_in_any_language(line: str, known: str) -> None:
 
 
 def test_a_line_in_portuguese_asks_for_the_same() -> None:
-    assert parse(as_in_table("/regras consultar Agarrado")) == parse("/rules lookup Agarrado")
+    for line, known in (
+        ("/regras consultar Agarrado —estante regras", "/rules lookup Agarrado --shelf regras"),
+        ("/mundo prosa sparse --tempo passado", "/story prose sparse --tense past"),
+        ("/regras consultar Agarrado --Estante a--b", "/rules lookup Agarrado --shelf a--b"),
+        ("/historia comecar Uma porta --genero noir", "/story start Uma porta --genre noir"),
+        ("/roteiro relatorio A balsa", "/script report A balsa"),
+    ):
+        assert parse(as_in_table(line)) == parse(known)
 
 
 @pytest.mark.parametrize("say", [PORTUGUESE, ENGLISH], ids=["pt-BR", "en"])

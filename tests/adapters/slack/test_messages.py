@@ -356,6 +356,9 @@ async def test_only_a_line_that_begins_like_a_command_is_one() -> None:
     assert command_of("what do the rules ask of me?") is None
     assert command_of("rules") is None
     assert command_of("help rules ask") == "/help rules ask"
+    for typed in ("script relatório A balsa", "script RELATORIO A balsa"):
+        assert command_of(typed) == f"/{typed}"
+    assert command_of("Ajuda script relatorio") == "/help script relatorio"
 
 
 @pytest.mark.parametrize("direct", [True, False])

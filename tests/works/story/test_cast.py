@@ -51,6 +51,8 @@ def test_a_cast_is_listed_with_and_without_sheets(given: str, names: dict[str, s
         ("fala Mira", {}, ("speak", "Mira")),
         ("mute Mira", {}, ("mute", "Mira")),
         ("unmute Mira", {}, ("unmute", "Mira")),
+        ("reativa Mira", {}, ("unmute", "Mira")),
+        ("descala Mira", {}, ("unmute", "Mira")),
         ("all", {}, ("all", "")),
         ("todos", {}, ("all", "")),
         ("speak", {}, ("speak", "")),

@@ -29,7 +29,7 @@ from bot.command_line import value_of
 from bot.commands import HELP, KINDS, TABLE
 from bot.events import File, OptionValue, UserError
 from bot.verb import Option, Verb
-from bot.words import LOCALES, Words, name_of, words
+from bot.words import LOCALES, Words, folded, name_of, words
 
 FILES = ("file", "file2", "file3", "file4", "file5")
 """The attachments of a verb that takes a list of files; Discord has no option of many values."""
@@ -55,8 +55,10 @@ NOT_ALONE = ("party", "voice")
 ONLY_HERE = ("setup", "free_chat")
 """Commands that exist only on Discord and are not in the table."""
 _COMMAND = re.compile(r"`/([^`\n]+)`")
-_OPTION = re.compile(r"\b(option|opção) `(\w+)`")
-_DASHES = re.compile("^[—–]")
+_OPTION = re.compile(r"\b(option|opção) `([\w-]+)`")
+_WORD = re.compile(r"[\w-]+")
+_TWO_WORDS = re.compile(r"[\w-]+\s+[\w-]+")
+_DASHED = re.compile(r"(?<!\S)--([\w-]+)")
 
 _SERVERS = app_commands.AppCommandContext(guild=True, dm_channel=False, private_channel=False)
 _TRANSLATED = {discord.Locale.brazil_portuguese: "pt-BR"}
@@ -263,7 +265,10 @@ def localized(say: Words, sentence: str) -> str:
     def command(code: re.Match[str]) -> str:
         topic = code[1].removeprefix(f"{HELP.path} ")
         helps = f"{paths[HELP.path]} " if topic != code[1] else ""
-        return f"`/{helps}{_renamed(topic, paths)}`"
+        renamed = _renamed(topic, paths)
+        if renamed != topic:
+            renamed = _DASHED.sub(lambda given: f"--{options.get(given[1], given[1])}", renamed)
+        return f"`/{helps}{renamed}`"
 
     def option(code: re.Match[str]) -> str:
         return f"{code[1]} `{options.get(code[2], code[2])}`"
@@ -277,16 +282,15 @@ def as_shown(say: Words, line: str) -> str:
 
 
 def as_in_table(line: str) -> str:
-    """A typed line in any language, with the command and options renamed as in the table."""
+    """A typed line in any language, with the command renamed as in the table."""
     if not line.lstrip().startswith("/"):
         return line
     inside = line.lstrip().removeprefix("/")
     for locale in LOCALES:
-        paths, options = _names(locale)
-        renamed = _renamed(inside, {shown: path for path, shown in paths.items()})
-        if renamed != inside:
-            back = {f"--{shown}": f"--{name}" for name, shown in options.items()}
-            return "/" + " ".join(back.get(_DASHES.sub("--", word), word) for word in renamed.split(" "))
+        paths = {folded(shown): path for path, shown in _names(locale)[0].items()}
+        for typed in filter(None, (_TWO_WORDS.match(inside), _WORD.match(inside))):
+            if path := paths.get(folded(typed[0])):
+                return f"/{path}{inside[typed.end() :]}"
     return line
 
 

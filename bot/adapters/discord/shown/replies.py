@@ -30,7 +30,7 @@ from bot.commands import TABLE, by_heading
 from bot.events import UserError
 from bot.manual import headed
 from bot.verb import Verb
-from bot.words import Words, name_of
+from bot.words import Words, folded, name_of
 
 MESSAGE_CHARS = 2_000
 LAYOUT_CHARS = 4_000
@@ -104,11 +104,11 @@ def help_text(say: Words, topic: str = "") -> str:
     Under a work's own name each of its other groups has one line, because all of the story's commands are too long for
     a message.
     """
-    path = " ".join(topic.strip().lstrip("/").lower().split())
+    path = folded(topic.strip().lstrip("/"))
     groups = {row.group or row.work: row.work for row in TABLE if not row.bare}
-    named = [group for group in groups if path in (group, say(f"names.group_{group}"))]
+    named = [group for group in groups if path in map(folded, (group, say(f"names.group_{group}")))]
     exact = (
-        [row for row in TABLE if path in (row.path, row.name, path_of(say, row))]
+        [row for row in TABLE if path in map(folded, (row.path, row.name, path_of(say, row)))]
         if path and not named
         else []
     )

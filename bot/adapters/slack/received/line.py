@@ -19,7 +19,7 @@ from bot.command_line import Parsed, parse, tokens
 from bot.commands import BARE, MAX_LINE, NAME_FILES, ROWS, TABLE, WORKS
 from bot.events import File, UserError
 from bot.verb import Verb
-from bot.words import LOCALES, words
+from bot.words import LOCALES, folded, words
 
 NAMES: Final = 20
 """The most people in one message who are shown by name; the others keep their ids."""
@@ -117,7 +117,7 @@ def command_of(text: str) -> str | None:
         return f"/{rest.strip().lstrip('/')}" if name.lower() == COMMAND else text
     if resources := _resources(text):
         return resources
-    first_words = [word.value.lower() for word in tokens(text[:200])[:2]]
+    first_words = [folded(word.value) for word in tokens(text[:200])[:2]]
     row = _named().get((first_words[0], first_words[1])) if len(first_words) == 2 else None
     return f"/{text}" if row is not None and _means(row, text) else None
 
@@ -125,11 +125,11 @@ def command_of(text: str) -> str | None:
 def _resources(text: str) -> str | None:
     """The line of a `bare` verb. These are common words, so they count only if nothing else is in the text."""
     words = " ".join(text.lower().rstrip(".!?").split())
-    if name := _house_names().get(words):
+    if name := _house_names().get(folded(words)):
         return f"/{name}"
     first, _, topic = words.partition(" ")
-    name = _house_names().get(first)
-    if name == "help" and topic.lstrip("/") in _topics():
+    name = _house_names().get(folded(first))
+    if name == "help" and folded(topic.lstrip("/")) in _topics():
         return f"/help {topic}"
     return f"/{name} {topic}" if name and _OPTION.match(topic) else None
 
@@ -148,7 +148,7 @@ def _means(row: Verb, text: str) -> bool:
 @cache
 def _house_names() -> dict[str, str]:
     """The `bare` verbs keyed by their names in each language."""
-    localized = {words(locale)(f"names.{name}").lower(): name for locale in LOCALES for name in BARE}
+    localized = {folded(words(locale)(f"names.{name}")): name for locale in LOCALES for name in BARE}
     return localized | {name: name for name in BARE}
 
 
@@ -156,7 +156,7 @@ def _house_names() -> dict[str, str]:
 def _named() -> dict[tuple[str, str], Verb]:
     """The verbs by their work and by their name in the table or in one of our languages."""
     localized = {
-        (row.work, words(locale)(f"names.{row.work}_{row.name}")): row
+        (row.work, folded(words(locale)(f"names.{row.work}_{row.name}"))): row
         for locale in LOCALES
         for row in TABLE
         if row.work in WORKS
@@ -166,8 +166,8 @@ def _named() -> dict[tuple[str, str], Verb]:
 
 @cache
 def _topics() -> frozenset[str]:
-    paths = {f"{work} {name}" for work, name in _named()}
-    return frozenset(WORKS) | paths | {row.path for row in TABLE} | {row.name for row in TABLE}
+    paths = [" ".join(words) for words in _named()]
+    return frozenset(map(folded, (*WORKS, *paths, *(name for row in TABLE for name in (row.path, row.name)))))
 
 
 def words_of(message: Body) -> str:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final
 from bot.conversation import session_for, title_of
 from bot.events import Changed, Choice, Choices, Event, Place, Request, Stage, Text, UserError
 from bot.markdown import harmless
-from bot.words import Words, words
+from bot.words import Words, name_of, named, words
 from bot.work import Run
 from bot.works.story.limits import AGREED_CHARS
 from bot.works.story.log.logs import Logs, PlayedStory, node, spot
@@ -249,15 +249,9 @@ def _number(step: str) -> int:
 def _one_of(text: str, step: str, say: Words) -> str:
     """A rating or a mode, by its internal name or its translated label. Raises UserError."""
     options = RATINGS if step == "rating" else MODES
-    by_label = {say(f"names.{step}_{option.replace('-', '_')}").casefold(): option for option in options}
-    folded = "-".join(text.casefold().split())
-    if (
-        option := by_label.get(folded)
-        or by_label.get(text.casefold())
-        or (folded if folded in options else "")
-    ):
+    if option := named(options, step, text):
         return option
-    raise UserError("story.zero_one_of", names=", ".join(by_label))
+    raise UserError("story.zero_one_of", names=", ".join(say(name_of(option, step)) for option in options))
 
 
 def _ways(step: str, say: Words, templates: Mapping[str, str] = {}) -> tuple[Choice, ...]:

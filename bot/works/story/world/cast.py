@@ -29,7 +29,8 @@ ROLES: Final = ("about", "style", "player", "picture", "remove")
 
 Word: TypeAlias = Literal["", "speak", "mute", "unmute", "all"]
 _WORDS: Final[Mapping[str, Word]] = {
-    "speak": "speak", "fala": "speak", "mute": "mute", "cala": "mute", "unmute": "unmute", "descala": "unmute",
+    "speak": "speak", "fala": "speak", "mute": "mute", "cala": "mute", "unmute": "unmute", "reativa": "unmute",
+    "descala": "unmute",  # the Portuguese word of earlier releases
     "all": "all", "todos": "all",
 }  # fmt: skip
 _BULLET = re.compile(r"^\s*(?:[-*•–—]+|\(?\d{1,2}[.):])\s+")
