@@ -78,8 +78,12 @@ async def an_evening(d: Driver, turns: int, kills: int, seed: str) -> None:
         shown = await d.command(ANA, "story sheet", talk=talk, character=name)
         bears = f"{HIT_POINTS - points}/{HIT_POINTS}"
         await d.until(lambda: count(shown.said(), bears) == 1)  # noqa: B023
-        is_dazed = f"dazed (rounds left: {dazed.get(name, 0)})"
-        assert count(shown.said(), is_dazed if name in dazed else "dazed") == (name in dazed), shown.said()
+        if name in dazed:
+            is_dazed = f"dazed (rounds left: {dazed[name]})"
+            await d.until(lambda: count(shown.said(), is_dazed) == 1)  # noqa: B023
+        else:
+            await over(d)
+            assert not count(shown.said(), "dazed"), shown.said()
     await over(d)
     await _in_a_fight(d, talk, writer, turns)
     assert not [prompt for prompt in d.model.prompts if PLAN in prompt]

@@ -341,9 +341,10 @@ class Table(RuleBasedStateMachine):
         by = RecallConfig(meaning=data.draw(st.sampled_from([0.0, 0.8])))
         found = self.recalled(self.memory, every, by)
         assert {moment.node for moment in found} <= shown.keys()
-        assert [(moment.node, moment.score) for moment in found] == [
-            (moment.node, moment.score) for moment in self.recalled(self.recall_verbs(), every, by)
-        ]
+        alone = self.recalled(self.recall_verbs(), every, by)
+        assert [moment.node for moment in found] == [moment.node for moment in alone]
+        # The products of float32 vectors differ in their last digits with the number of vectors.
+        assert [moment.score for moment in found] == pytest.approx([moment.score for moment in alone])
         asked = data.draw(st.sampled_from([*self.words])) if self.words else ""
         if text := self.words.get(asked):
             first = self.recalled(self.memory, text.split()[-1], RecallConfig().without(["meaning"]))[:1]
