@@ -247,12 +247,14 @@ async def test_two_of_the_cast_deal_with_each_other_by_a_preset(tmp_path: Path, 
         await talk.say(START + " --cast 'Mira: a diver; Bo'")
         await talk.say("/story relation Mira, Bo: rivals")
         assert "There is no preset" in str(await talk.say("/story relation Mira, Bo: dancers"))
+        assert "Mira and Bo" in texts(await talk.say("/story relation Mira, Bo: velhos amigos"))
+        await talk.say("/story relation Mira, Bo: RIVAIS")
         await talk.say("/story cast Mira --style 'short, dry sentences' --player you")
         await talk.say("I wait.")
         sent = "\n".join(message["content"] for message in writer.scenes[-1]["messages"])
         assert "<relations>" in sent
         assert '<style of="Mira">short, dry sentences</style>' in sent
-        assert "Mira" in texts(await talk.say("/story relation"))
+        assert "**Mira, Bo**: Rivals" in texts(await talk.say("/story relation"))
 
 
 async def test_ideas_are_kept_and_one_can_become_a_story(tmp_path: Path, writer: Writer) -> None:

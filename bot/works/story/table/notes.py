@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from bot import mention
 from bot.events import Request, UserError
-from bot.words import Words
+from bot.words import Words, folded
 from bot.works.story import limits
 from bot.works.story.log.logs import Logs, PlayedStory, node
 from bot.works.story.table.outcome import Outcome
@@ -170,7 +170,7 @@ class Notes:
         return Outcome("story.prose_set" if values else "story.prose_gone", {"values": values})
 
     async def relation(self, request: Request, say: Words) -> Outcome:
-        """Set how two characters deal with each other, by a preset; "none" removes it."""
+        """Set how two characters deal with each other, by a preset's name or title; "none" removes it."""
         played = await self._logs.writable(request)
         presets = await self._presets.all()
         pair, _, name = request.text.partition(":")
@@ -188,11 +188,15 @@ class Notes:
             return Outcome(text=text, title=say("story.relations"))
         if len(names) != 2:
             raise UserError("story.relation_format")
-        preset_name = "-".join(name.casefold().split())
-        if preset_name in ("none", "nada", "off", ""):
+        typed = folded(name)
+        chosen_preset = next(
+            (each for each in presets.values() if typed in map(folded, (each.name, *each.title.values()))),
+            None,
+        )
+        if typed in ("none", "nada", "off", ""):
             body: dict[str, Any] = {"pair": names, "preset": "", "lines": []}
-        elif preset_name in presets:
-            body = {"pair": names, "preset": preset_name, "lines": presets[preset_name].lines(*names)}
+        elif chosen_preset is not None:
+            body = {"pair": names, "preset": chosen_preset.name, "lines": chosen_preset.lines(*names)}
         else:
             raise UserError("story.no_preset", name=name.strip(), names=", ".join(presets))
         await self._logs.record(played, request, "preset", body)
