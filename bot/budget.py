@@ -209,7 +209,8 @@ class Budget:
         meter = Meter(again=partial(self._again, request, entry, most, price))
         state: Settled = "failed"
         self._open[entry] = _OpenCall(request.place.space, meter, price)
-        self._note_later()
+        if self._timer is None:
+            self._timer = asyncio.get_running_loop().call_later(self._note_s, self._note_now)
         try:
             yield meter
             state = "settled"
@@ -225,16 +226,11 @@ class Budget:
                 request.place.space, entry, meter.usage, price, "settled" if meter.whole else state, model
             )
 
-    def _note_later(self) -> None:
-        if self._timer is None:
-            self._timer = asyncio.get_running_loop().call_later(self._note_s, self._note_now)
-
     def _note_now(self) -> None:
-        self._timer = None
         if self._noting is None or self._noting.done():  # a slow database is not asked twice at once
             self._noting = asyncio.create_task(self.note())
-        if self._open:
-            self._note_later()
+        loop = asyncio.get_running_loop()
+        self._timer = loop.call_later(self._note_s, self._note_now) if self._open else None
 
     async def note(self) -> None:
         """Note in the ledger what the calls in progress have used so far."""

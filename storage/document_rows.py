@@ -173,6 +173,7 @@ class PassageRow:
     title: str
     path: tuple[str, ...]
     page: int | None
+    unread: str = "[]"
 
 
 @dataclass(frozen=True, slots=True)

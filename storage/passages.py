@@ -32,7 +32,7 @@ class Passages:
         same_section = and_(s.document_id == c.document_id, s.ordinal == c.section)
         page = func.coalesce(_page_at(pages, c.document_id, c.start), s.page)
         with_headings = self._chunks.outerjoin(sections, same_section)
-        self._passages = with_headings.add_columns(d.shelf, d.source, d.title, s.path, page)
+        self._passages = with_headings.add_columns(d.shelf, d.source, d.title, s.path, page, d.unread)
 
     async def chunks_of(
         self, space: str, document_id: str, after_ordinal: int = -1, limit: int = 256
@@ -73,10 +73,10 @@ class Passages:
         result: dict[str, PassageRow] = {}
         query = self._passages.where(documents.c.space == space, any_of_these)
         for row in await self._db.execute(query):
-            *own, shelf, source, title, path, page = row
+            *own, shelf, source, title, path, page, unread = row
             chunk = ChunkRow(*own)
             headings = tuple(json.loads(path)) if path else ()
-            result[chunk.id] = PassageRow(chunk, shelf, source, title, headings, page)
+            result[chunk.id] = PassageRow(chunk, shelf, source, title, headings, page, unread)
         return result
 
     async def turns(
@@ -91,8 +91,6 @@ class Passages:
         from storage.tables import documents, pages
 
         p = pages.c
-        if not spans:
-            return {}
         within = (and_(p.document_id == id, p.start > start, p.start < end) for id, start, end in spans)
         query = (
             select(p.document_id, p.start, p.number)

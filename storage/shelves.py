@@ -111,6 +111,7 @@ class OutlineRow:
     language: str
     link: str
     instructor: str
+    unread: str
     lessons: tuple[Lesson, ...]
 
 
@@ -127,7 +128,7 @@ class Outlines:
         d, k = documents.c, lessons.c
         on_shelf = (d.space == space, d.shelf == shelf, d.state.in_(VISIBLE))
         heads = (
-            select(d.id, d.source, d.title, d.language, outlines.c.link, outlines.c.instructor)
+            select(d.id, d.source, d.title, d.language, outlines.c.link, outlines.c.instructor, d.unread)
             .join(outlines, outlines.c.document_id == d.id)
             .where(*on_shelf)
             .order_by(d.title, d.id)

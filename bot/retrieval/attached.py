@@ -63,7 +63,7 @@ class Attached:
 
     @property
     def unread(self) -> list[tuple[str, str, dict[str, str | int]]]:
-        """The parts of the files that are not in their texts, as `Library.unread` returns them, once the files have
+        """The parts of the files that are not in their texts, as `unread_of` returns them, once the files have
         been searched.
         """
         documents = self._documents.values()

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import copy
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from operator import attrgetter
 from typing import TYPE_CHECKING
@@ -23,7 +23,7 @@ from bot.retrieval.language import detect_question, may_vote
 from bot.retrieval.lexical import fold
 from bot.retrieval.mention import reread
 from bot.retrieval.ranking import Hit, Options, Part, Ranked, varied
-from bot.retrieval.results import NOTHING_UNREAD, Book, Passage, SearchResult, SectionText, unread_parts
+from bot.retrieval.results import Book, Passage, SearchResult, SectionText, unread_parts
 
 if TYPE_CHECKING:
     from bot.config import RetrievalConfig
@@ -240,8 +240,11 @@ class Library:
             ]
         else:
             stretches = await expanded(self._passages, space, passage_rows, width)
-        spans = [(stretch.row.chunk.document_id, stretch.start, stretch.end) for stretch in stretches]
-        page_turns = await self._passages.turns(space, spans)
+        spans = list[tuple[str, int, int]]()
+        for stretch in stretches:
+            if stretch.row.page is not None:
+                spans.append((stretch.row.chunk.document_id, stretch.start, stretch.end))
+        page_turns = await self._passages.turns(space, spans) if spans else {}
         passages: list[Passage] = []
         for stretch in stretches:
             row, chunk = stretch.row, stretch.row.chunk
@@ -265,6 +268,7 @@ class Library:
                     score=scores[chunk.id],
                     turns=tuple(turns),
                     section=chunk.section,
+                    unread=row.unread,
                 )
             )
         return passages
@@ -343,20 +347,6 @@ class Library:
         if not rows_read and shelf and (names := list(await self._shelves.all(space))):
             raise UserError("rules.no_shelf", shelf=shelf, shelves=", ".join(names))
         return rows_read
-
-    async def unread(
-        self, space: str, documents: Iterable[str]
-    ) -> list[tuple[str, str, dict[str, str | int]]]:
-        """The parts of documents (ids) that are not in their texts: each file's name, the end of the sentence's key,
-        its values.
-        """
-        unread = list[tuple[str, str, dict[str, str | int]]]()
-        for document in dict.fromkeys(documents):
-            row = await self._documents.get(space, document)
-            if row is not None and row.unread != NOTHING_UNREAD:
-                name = row.source.removesuffix(BUNDLE)
-                unread += [(name, *part) for part in unread_parts(row.unread)]
-        return unread
 
     async def find(self, space: str, shelf: str | None, name: str) -> Sequence[DocumentRow]:
         """The documents that a person may mean by a file name, a title or the end of an id."""

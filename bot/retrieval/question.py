@@ -177,14 +177,13 @@ def respelt_prefixes(question: str, languages: Sequence[str], postings: Postings
         if word.isdigit() or held(word):
             return word
         folded, joined = word.casefold(), re.sub(r"[-\u2010\u2011]", "", word)
-        prefixes = [prefix for language in languages for prefix in PREFIXES.get(language, "").split()]
-        parted = [
-            f"{word[: len(prefix)]}-{word[len(prefix) :]}"
-            for prefix in prefixes
-            if folded.startswith(prefix) and len(word) >= len(prefix) + _ROOT
-        ]
-        candidates = [joined] if joined != word else parted
-        return next(filter(held, candidates), word)
+        if joined != word:
+            return joined if held(joined) else word
+        for prefix in _prefixes(tuple(languages)):
+            parted = f"{word[: len(prefix)]}-{word[len(prefix) :]}"
+            if folded.startswith(prefix) and len(word) >= len(prefix) + _ROOT and held(parted):
+                return parted
+        return word
 
     return _PREFIXED.sub(respelt_word, question)
 
@@ -267,6 +266,11 @@ def _columns(spelling: Sequence[str], languages: Sequence[str], postings: Postin
         for column in column_terms(language).get(term, ()):
             numbers += _numbers([column], [language], postings)
     return tuple(numbers)
+
+
+@lru_cache(maxsize=32)
+def _prefixes(languages: Sequence[str]) -> list[str]:
+    return " ".join(PREFIXES.get(language, "") for language in languages).split()
 
 
 @lru_cache(maxsize=32)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 
@@ -12,13 +13,20 @@ from bot.retrieval.chunk import SEPARATOR
 ATTACHED: Final = "attached-"
 """The prefix of the ids of a question's own files; once their question is answered, no look-up finds them."""
 
+UnreadPart: TypeAlias = tuple[str, dict[str, str | int]]
+"""A part of a file that is not in its text: the end of a sentence's key, `library.unread_…`, and its values."""
+
+NOTHING_UNREAD: Final = "[]"
+"""The value in the row of a document that was read whole."""
+
 
 @dataclass(frozen=True, slots=True)
 class Passage:
     """A passage as the answerer gets it. `heading` is the breadcrumb; `text` is verbatim.
 
     It belongs to the section with this ordinal, and begins on `page`. `turns` are the pages that begin within it, each
-    with the character of `text` where it begins. `link` is its address on the web, "" for none.
+    with the character of `text` where it begins. `link` is its address on the web, "" for none. `unread` are the parts
+    of its document that are not in its text, as in the document's row.
     """
 
     chunk: str
@@ -32,6 +40,7 @@ class Passage:
     turns: tuple[tuple[int, int], ...] = ()
     section: int = 0
     link: str = ""
+    unread: str = NOTHING_UNREAD
 
     @property
     def section_title(self) -> str:
@@ -69,16 +78,19 @@ class SearchResult:
     doubtful: bool = False
 
 
-UnreadPart: TypeAlias = tuple[str, dict[str, str | int]]
-"""A part of a file that is not in its text: the end of a sentence's key, `library.unread_…`, and its values."""
-
-NOTHING_UNREAD: Final = "[]"
-"""The value in the row of a document that was read whole."""
-
-
 def unread_parts(written: str) -> list[UnreadPart]:
     """The unread parts in a document's row."""
     return [(key, values) for key, values in json.loads(written)]
+
+
+def unread_of(passages: Iterable[Passage]) -> list[tuple[str, str, dict[str, str | int]]]:
+    """The unread parts of the passages' documents, each with its file's name."""
+    unread, documents = list[tuple[str, str, dict[str, str | int]]](), set[str]()
+    for passage in passages:
+        if passage.unread != NOTHING_UNREAD and passage.document not in documents:
+            documents.add(passage.document)
+            unread += [(passage.source, *part) for part in unread_parts(passage.unread)]
+    return unread
 
 
 def recognized(written: str) -> bool:

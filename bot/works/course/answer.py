@@ -41,7 +41,7 @@ from bot.readers.lines import flowing
 from bot.retrieval.chunk import SEPARATOR
 from bot.retrieval.language import detect_question
 from bot.retrieval.lexical import content_terms
-from bot.retrieval.results import Passage
+from bot.retrieval.results import Passage, unread_of
 from bot.retrieval.titles import normal
 from bot.strategies.base import LANGUAGES
 from bot.strategies.following import leans
@@ -141,8 +141,8 @@ class CourseQuestions:
             async with aclosing(answer.events()) as events:
                 async for event in events:
                     yield event
-            cited = [answer.passages[citation.n - 1].document for citation in answer.cited]
-            for notice in unread_notices(await self._library.unread(space, cited), say):
+            cited = [answer.passages[citation.n - 1] for citation in answer.cited]
+            for notice in unread_notices(unread_of(cited), say):
                 yield notice
         finally:  # also after a stop: what was shown is kept, and a follow-up can build on it
             await self._remember(run, snapshot, answer)

@@ -12,6 +12,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
 from bot.readers.kinds import BUNDLE
+from bot.retrieval.results import NOTHING_UNREAD
 from bot.retrieval.titles import completed, normal
 from bot.works.course.outline import shown
 from storage.document_rows import Lesson
@@ -41,6 +42,7 @@ class Course:
     link: str
     instructor: str
     lessons: tuple[Lesson, ...]
+    unread: str = NOTHING_UNREAD
 
     def numbered(self, number: int) -> list[Lesson]:
         """The lessons with this number: usually one, but perhaps none, or several."""
@@ -125,4 +127,5 @@ def _course(row: OutlineRow) -> Course:
         row.link,
         row.instructor,
         row.lessons,
+        row.unread,
     )

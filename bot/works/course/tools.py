@@ -175,6 +175,7 @@ def _outline_passage(course: Course) -> Passage:
         score=1.0,
         section=-1,
         link=course.link,
+        unread=course.unread,
     )
 
 

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Final
 
 from bot.events import Attachment, Event, Notice, Picture, Stage, Text, UserError
 from bot.markdown import harmless
-from bot.readers.kinds import suffix_of
+from bot.readers.kinds import BUNDLE, suffix_of
 from bot.readers.sandbox import Sandbox
+from bot.retrieval.results import unread_parts
 from bot.words import Words, words
 from bot.work import Run
 from bot.works.library.unread import unread_notices
@@ -48,8 +49,8 @@ class BookPage:
         shown = [
             line for line, heading in zip(lines, headings, strict=True) if heading.level <= _depth(headings)
         ]
-        unread = await self._library.unread(row.space, [row.id])
-        for notice in unread_notices(unread, say):
+        name = row.source.removesuffix(BUNDLE)
+        for notice in unread_notices([(name, *part) for part in unread_parts(row.unread)], say):
             yield notice
         if shown:
             yield Text("\n" + "\n".join(shown[:LISTED]) + "\n")

@@ -19,7 +19,7 @@ from bot.conversation import read_along
 from bot.events import Citation, Event, Notice, Request, Stage, Status, Text, UserError
 from bot.readers.lines import flowing
 from bot.retrieval.library import Library
-from bot.retrieval.results import Book, SearchResult, SectionText
+from bot.retrieval.results import Book, SearchResult, SectionText, unread_of
 from bot.strategies.base import Searchable
 from bot.strategies.rewrite import Rewriting
 from bot.words import Words, words
@@ -302,8 +302,7 @@ class Asking:
             async with aclosing(answer.events()) as events:
                 async for event in events:
                     yield event
-            cited = [result.passages[citation.n - 1].document for citation in answer.cited]
-            unread = await self._library.unread(request.place.space, cited)
+            unread = unread_of(result.passages[citation.n - 1] for citation in answer.cited)
             unread += own.attached.unread if own.attached else ()
             for notice in unread_notices(unread, say) if unread else ():
                 yield notice
