@@ -1,5 +1,4 @@
-"""The traffic with Discord. Outgoing: the rate limits, in a channel and in all of them, and the count of invalid
-requests. Incoming: malformed and repeated events are dropped.
+"""The traffic with Discord: rate limits and the count of invalid requests; malformed and repeated events are dropped.
 
 A payload that the library cannot read would close its connection and end the whole process; and a resumed session
 delivers events again. The module depends on no command and no message: the caller sets the urgency of a request in
