@@ -120,15 +120,18 @@ def _undo(staging: Path) -> None:
 
 
 def _check_folder(data: Path, addresses: Addresses) -> None:
+    found = []
     for name in (*FOLDERS, *BESIDE, "chroma"):
         path = data / name
         if name not in _LEFT and path.exists() and (path.is_file() or any(path.iterdir())):
-            raise Occupied(name)
+            found.append(name)
     for part, file in addresses.files.items():
         if file.exists():
             with file_connection(file, "BEGIN") as connection:
                 if Databases(addresses, {part: connection}).occupied:
-                    raise Occupied(file.name)
+                    found.append(file.name)
+    if found:
+        raise Occupied(", ".join(found))
 
 
 @contextmanager

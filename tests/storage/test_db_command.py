@@ -58,9 +58,11 @@ def test_what_is_typed_wrong_is_answered_and_changes_nothing(
 ) -> None:
     file = data.with_name("b.zip")
     assert db(data, "backup", str(file)) == 0
+    (data / "files").mkdir()
+    (data / "files" / "shown.txt").touch()
     for words, arguments in (
         ("exists already", ("backup", str(file))),
-        ("There is already data here", ("restore", str(file))),
+        ("There is already data here: files, sutradhar.db. Nothing was changed.", ("restore", str(file))),
         ("does not exist", ("restore", f"{file}x")),
         ("damaged", ("restore", str(data / "sutradhar.db"))),
         ("neither the address of a database", ("move", "mysql://ana@localhost/x")),
