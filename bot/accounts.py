@@ -201,7 +201,7 @@ def as_markdown(report: Report, settings: BudgetConfig, say: Words, asker: str =
     if report.cache is not None:
         parts.append(_cache(report.cache, say))
     parts.append(
-        "\n".join(f"- {sentence}" for sentence in (*_notes(report, say), *_caps(report, settings, say)))
+        "\n".join(f"- {sentence}" for sentence in (*_notes(report, say), *_caps(report, settings, say), say("usage.admin_budgets")))
     )
     return "\n\n".join(parts)
 

@@ -195,6 +195,11 @@ class BackgroundAnalysis:
     _likeness: Likeness
     _embeds: bool
 
+    @property
+    def off(self) -> bool:
+        """Whether config.toml switches the analysis off."""
+        return not self._config.analyse
+
     async def begin(self, run: Run, key: str, script: str) -> bool:
         """Start a run that analyses the script. Returns whether there is a model for it."""
 
@@ -217,7 +222,7 @@ class BackgroundAnalysis:
         return from_findings(script, await self._catalogue.rows.findings(asker, row.id))
 
     def _able(self, models: Models) -> bool:
-        if not self._config.analyse:
+        if self.off:
             return False
         capabilities = models.capabilities(ROLE)
         return capabilities is not None and not capabilities.demo

@@ -178,7 +178,8 @@ class Scripts:
             yield Text(line)
         if not analysis.done:
             analysable = await self._background.begin(run, "analyse", row.id)
-            yield Notice(say("script.analysing" if analysable else "script.no_analyst"))
+            missing = "script.analyse_off" if self._background.off else "script.no_analyst"
+            yield Notice(say("script.analysing" if analysable else missing))
 
     async def _export(self, run: Run) -> AsyncGenerator[Event, None]:
         request, say = run.request, words(run.request.locale)

@@ -113,7 +113,16 @@ async def test_without_a_small_model_it_is_said(tmp_path: Path) -> None:
         await room.has(ADA)
         answer = words_of(await room.events(ADA, "script analysis"))
         assert "0 of 3 scenes are analysed." in answer
-        assert "needs a language model in the role `extractor`" in answer
+        assert "The bot's operator can set ANTHROPIC_API_KEY or OPENAI_API_KEY" in answer
+
+
+async def test_if_the_config_switches_it_off_it_is_said(tmp_path: Path) -> None:
+    async with opened(tmp_path, "[script]\nanalyse = false\n") as desk:
+        room = Room(desk)
+        await room.has(ADA)
+        answer = words_of(await room.events(ADA, "script analysis"))
+        assert "`[script] analyse` in config.toml is off" in answer
+        assert "demo model" not in answer
 
 
 async def test_what_was_found_goes_with_its_script(tmp_path: Path) -> None:
