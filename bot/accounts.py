@@ -200,9 +200,8 @@ def as_markdown(report: Report, settings: BudgetConfig, say: Words, asker: str =
         parts.append(_conversation(report.conversation, say))
     if report.cache is not None:
         parts.append(_cache(report.cache, say))
-    parts.append(
-        "\n".join(f"- {sentence}" for sentence in (*_notes(report, say), *_caps(report, settings, say), say("usage.admin_budgets")))
-    )
+    notes = (*_notes(report, say), *_caps(report, settings, say), say("usage.admin_budgets"))
+    parts.append("\n".join(f"- {sentence}" for sentence in notes))
     return "\n\n".join(parts)
 
 
