@@ -108,7 +108,7 @@ class Surface(Protocol[PutPage]):
 
     async def edit(
         self, message: str, page: PutPage, ref: MessageRef, style: MessageStyle, *, files: bool, reset: bool
-    ) -> None:
+    ) -> object:
         """Edit a message. `files`: its files have changed. `reset`: its style may have been different."""
 
     def renames(self, message: str, page: PutPage) -> bool:

@@ -18,6 +18,7 @@ from simcord.builders import ChannelHandle
 from simcord.results import InteractionResult, ResponseMessage
 
 from bot.adapters.discord.installed.setup import sync
+from bot.adapters.discord.installed.traffic import guard
 from bot.adapters.discord.received import presses
 from bot.adapters.discord.received.commands import Translator
 from bot.adapters.discord.received.intake import Intake
@@ -42,6 +43,7 @@ class Client(Sutradhar):
         await self.add_cog(FreeChat(self))
         Listener(self).listen()
         self.add_dynamic_items(*presses.ITEMS)
+        guard(self)
         self.tree.add_command(show)
         await sync(self.tree, self.app.resources.records.marks)
 

@@ -1,4 +1,5 @@
-"""The traffic with Discord: rate limits and the count of invalid requests; malformed and repeated events are dropped.
+"""The traffic with Discord: rate limits and the count of invalid requests; malformed and repeated events, and programs'
+messages, are dropped.
 
 A payload that the library cannot read would close its connection and end the whole process; and a resumed session
 delivers events again. The module depends on no command and no message: the caller sets the urgency of a request in
@@ -60,6 +61,8 @@ NEEDED: Final = ("READY", "RESUMED")
 """Events that are needed for a connection: their faults are raised."""
 ONCE: Final = ("INTERACTION_CREATE", "MESSAGE_CREATE")
 """Events that must be handled once. The inbox knows those that an earlier process has handled."""
+WRITTEN: Final = ("MESSAGE_CREATE", "MESSAGE_UPDATE")
+"""Events that nobody handles if a program has written the message. The bot's own messages come back with every edit."""
 KEPT: Final = 8_192
 """The most event ids in memory: more than arrive between two heartbeats."""
 KEPT_S: Final = 300.0
@@ -206,11 +209,14 @@ class Acknowledgements:
 
 
 def guard(client: commands.Bot | commands.AutoShardedBot) -> None:
-    """Make the client drop malformed and repeated events. Call it once the client is set up, before it connects."""
+    """Make the client drop malformed and repeated events, and programs' messages. Call it once the client is set up,
+    before it connects.
+    """
+    own = str(client.application_id)
     parsers: dict[str, Parser] = client._connection.parsers
     for event, parse in parsers.items():
         if event not in NEEDED:
-            parsers[event] = _guarded(event, parse)
+            parsers[event] = _guarded(event, parse, own)
     # The command tree calls this hook before everything else.
     client.tree.interaction_check = _readable  # type: ignore[method-assign]
 
@@ -251,10 +257,15 @@ def well_formed(data: object) -> bool:
     return True
 
 
-def _guarded(event: str, parse: Parser) -> Parser:
+def _guarded(event: str, parse: Parser, own: str) -> Parser:
+    """The parser of an event. `own` is the bot's application id, which its webhooks and responses carry."""
     seen = Recent[int, None](KEPT, KEPT_S)
 
     def read(payload: Any) -> None:
+        match payload:
+            case {"author": {"bot": True}} if event in WRITTEN:
+                if payload.get("webhook_id") is None or payload.get("application_id") == own:
+                    return
         id = payload.get("id") if event in ONCE and isinstance(payload, dict) else None
         number = int(id) if isinstance(id, str) and id.isdecimal() else None  # takes half of a text's memory
         if number is not None and number in seen:

@@ -52,7 +52,7 @@ _log = logging.getLogger(__name__)
 
 
 class Listener:
-    """Handles all events except interactions; one per client."""
+    """Handles all events except interactions; one per client. It gets no messages of programs (`traffic.guard`)."""
 
     def __init__(self, client: Client) -> None:
         self._client = client
@@ -76,8 +76,7 @@ class Listener:
             self._client.event(handler)
 
     async def on_message(self, message: discord.Message) -> None:
-        program = message.author.bot and message.webhook_id is None
-        if program or message.type not in _SPOKEN or not _may_answer(message):
+        if message.type not in _SPOKEN or not _may_answer(message):
             return
         by = None
         if message.webhook_id is not None:
@@ -97,8 +96,7 @@ class Listener:
     async def on_raw_message_edit(self, payload: discord.RawMessageUpdateEvent) -> None:
         """Reword the message's request. Discord also reports unfolded links as edits; these are ignored."""
         message = payload.message
-        program = message.author.bot and message.webhook_id is None
-        if program or message.edited_at is None or not message.content:
+        if message.edited_at is None or not message.content:
             return
         try:
             text = parse(as_in_table(text_without_mention(message, self._client.intake.me))).text

@@ -58,7 +58,7 @@ class Proxied:
         """The proxied name whose words a webhook's message has; None for a message that is no player's, or whose words
         were already taken.
         """
-        if message.application_id == self._client.application_id or not message.content:
+        if not message.content:
             return None
         async with self._noting.of(message.channel.id):
             return await self._by(message)

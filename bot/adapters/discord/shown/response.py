@@ -66,9 +66,9 @@ class Response(Guest):
     async def post(self, page: Page, ref: MessageRef, style: MessageStyle) -> str:
         if self.answered:
             return await self._follow_up(page, ref, style, ephemeral=self._private)
-        id = await self._edit(ORIGINAL, page, ref, style, files=bool(page.files), reset=False)
+        message = await self.edit(ORIGINAL, page, ref, style, files=bool(page.files), reset=False)
         self.answered = True
-        return str(id)
+        return message
 
     async def post_ephemeral(self, page: Page, ref: MessageRef, style: MessageStyle) -> str:
         """Post for the asker alone, even where the response is for everybody."""
@@ -99,12 +99,8 @@ class Response(Guest):
 
     async def edit(
         self, message: str, page: Page, ref: MessageRef, style: MessageStyle, *, files: bool, reset: bool
-    ) -> None:
-        await self._edit(message, page, ref, style, files=files, reset=reset)
-
-    async def _edit(
-        self, message: str, page: Page, ref: MessageRef, style: MessageStyle, *, files: bool, reset: bool
-    ) -> int:
+    ) -> str:
+        """Edit a message. Returns its id."""
         if not self.alive:
             raise PlaceClosed(expired=True)
         changed, none = changes(page, ref, style, files=files, reset=reset), discord.AllowedMentions.none()
@@ -115,7 +111,7 @@ class Response(Guest):
                 edited = await self._webhook.edit_message(
                     cast("int", message), **changed, allowed_mentions=none
                 )
-        return edited.id
+        return str(edited.id)
 
     async def delete(self, message: str) -> None:
         if not self.alive:

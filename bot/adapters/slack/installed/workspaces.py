@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol, cast
 
 from slack_bolt.async_app import AsyncApp
 from slack_bolt.authorization import AuthorizeResult
+from slack_bolt.response import BoltResponse
 from slack_sdk.oauth.installation_store.sqlalchemy import AsyncSQLAlchemyInstallationStore
 from slack_sdk.oauth.state_store.sqlalchemy import AsyncSQLAlchemyOAuthStateStore
 
@@ -45,6 +46,8 @@ STATE_S: Final = 600
 """Seconds that a person may take to agree to an installation."""
 NAMELESS_S: Final = 600.0
 """Seconds for which no speaker's name is tried in a workspace that has refused one."""
+REMAINS: Final = "tombstone"
+"""The subtype of a deleted message that has replies."""
 LIBRARY: Final = logging.getLogger("slack_sdk.oauth")
 PREFIX: Final = "SLACK_"
 """The prefix of variables that Bolt reads itself. With a client id and secret from there it would store installations
@@ -224,28 +227,17 @@ class Workspaces:
         self._clients.forget(team or enterprise)
 
 
-@dataclass(frozen=True, slots=True)
 class Workspace:
     """A workspace for one run. The client is looked up at each call, because tokens may change during the run.
 
-    `team` is "" if only the enterprise is known.
+    `team` is "" if only the enterprise is known. `client` and `installed` are those of `Workspaces`.
     """
 
-    workspaces: Workspaces
-    team: str
-    enterprise: str = ""
-
-    @property
-    def space(self) -> str:
-        return self.team or self.enterprise
-
-    async def client(self) -> Client:
-        """See `Workspaces.client`."""
-        return await self.workspaces.client(self.team, self.enterprise)
-
-    async def installed(self) -> Installed:
-        """See `Workspaces.installed`."""
-        return await self.workspaces.installed(self.team, self.enterprise)
+    def __init__(self, workspaces: Workspaces, team: str, enterprise: str = "") -> None:
+        self.workspaces = workspaces
+        self.space = team or enterprise
+        self.client = partial(workspaces.client, team, enterprise)
+        self.installed = partial(workspaces.installed, team, enterprise)
 
     async def direct(self, user: str) -> str:
         """The channel of a user's direct conversation with the bot."""
@@ -340,15 +332,23 @@ def bolt_app(
     # At a lower level it would log the content of refused requests and the decision of every listener.
     logger.setLevel(logging.WARNING)
 
-    async def note(body: dict[str, Any], next: Callable[[], Awaitable[None]]) -> None:
-        """Note the bot's user id, which differs between the workspaces of an organisation's installation."""
+    async def sift(body: dict[str, Any], next: Callable[[], Awaitable[None]]) -> BoltResponse | None:
+        """Drop what programs have written, which nobody handles: the bot's own messages come back with every edit.
+
+        Note the bot's user id, which differs between the workspaces of an organisation's installation.
+        """
         match body:
+            case {"event": {"type": "message" | "app_mention", "bot_id": str()}}:
+                return BoltResponse(status=200)
+            case {"event": {"message": {"bot_id": str()} as message}} if message.get("subtype") != REMAINS:
+                return BoltResponse(status=200)
             case {
                 "authorizations": [{"is_enterprise_install": True, "user_id": str(user)} as authorization, *_]
             }:
                 team = body.get("context_team_id") or body.get("team_id")
                 workspaces.note(str(team or ""), str(authorization.get("enterprise_id") or ""), user)
         await next()
+        return None
 
     async def authorize(
         enterprise_id: str | None, team_id: str | None, user_id: str | None
@@ -372,12 +372,12 @@ def bolt_app(
             name="sutradhar",
             logger=logger,
             client=client,
-            before_authorize=note,
+            before_authorize=sift,
             authorize=cast(Any, authorize),  # its type does not say that None is allowed
             signing_secret=signing_secret,
             # The acknowledgement follows the listener, that is, once the request is stored.
             process_before_response=True,
-            # The bot needs events about the deletion of its own messages; the listeners ignore what it posts itself.
+            # The bot needs events about the deletion of its own messages; `sift` drops what it posts itself.
             ignoring_self_events_enabled=False,
             user_facing_authorize_error_message=uninstalled or None,
             attaching_function_token_enabled=False,

@@ -14,6 +14,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from bot.adapters.invocation import Invocation, reads_files, spoken, with_quotation
+from bot.adapters.slack.installed.workspaces import REMAINS
 from bot.adapters.slack.manifest import SETUP
 from bot.adapters.slack.placing import PLATFORM, Body, Location, files_of, location_of_event, place, text_of
 from bot.adapters.slack.received import setup
@@ -58,8 +59,6 @@ GONE: Final = re.compile(r"\A(channel|group)_(deleted|archive|left)\Z")
 """Events after which the bot can no longer read a channel."""
 WAIT_S: Final = 1.0
 """Seconds that an event waits for its run to end; Slack waits three seconds for us."""
-_REMAINS: Final = "tombstone"
-"""The subtype of a deleted message that has replies."""
 
 
 def listen(bolt: AsyncApp, intake: Intake) -> None:
@@ -74,7 +73,7 @@ def listen(bolt: AsyncApp, intake: Intake) -> None:
 
 
 class Listener:
-    """Handles messages; one per process. A mention arrives as two events, in either order."""
+    """Handles people's messages; one per process. A mention arrives as two events, in either order."""
 
     def __init__(self, intake: Intake, *, twin_s: float = TWIN_S) -> None:
         self._intake = intake
@@ -82,7 +81,7 @@ class Listener:
 
     async def on_message(self, body: dict[str, Any], context: AsyncBoltContext, ack: AsyncAck) -> None:
         event = body["event"]
-        if event.get("bot_id") or event.get("hidden"):
+        if event.get("hidden"):
             return
         location = location_of_event(body, context.team_id, context.enterprise_id)
         if not (location.user and location.channel and location.message):
@@ -212,11 +211,8 @@ class Deletions:
         """
         event = body["event"]
         now, before = event.get("message") or {}, event.get("previous_message") or {}
-        gone = now.get("subtype") == _REMAINS
-        if now.get("bot_id") and not gone:
-            return
         location = location_of_event(body, context.team_id, context.enterprise_id)
-        if gone:
+        if now.get("subtype") == REMAINS:
             await self._forget(location, before or now)
             return
         edited = now.get("edited") or {}
