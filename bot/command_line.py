@@ -165,16 +165,22 @@ def _verb(words: Sequence[str]) -> tuple[Verb, int]:
         if (in_words := _named_in_words(first, second)) is not None:
             return in_words
         if len(meant := verbs_named(second)) == 1 and not meant[0].inner:
-            raise UserError("commands.unknown_verb", name=f"{first} {second}", nearest=meant[0].path)
-        raise _unknown(f"{first} {second}", [row.path for row in TABLE if row.work == first])
-    if (in_words := _named_in_words(first, second)) is not None:
+            raise UserError(
+                "commands.unknown_verb", name=f"{first} {second}", nearest=meant[0].path, help=f"help {first}"
+            )
+    elif (in_words := _named_in_words(first, second)) is not None:
         return in_words
-    meant = verbs_named(first)
+    rows, spelt, meant = _rows_in_words(), folded(first), verbs_named(first)
+    of_work = {names: row for names, row in rows.items() if names[0] == spelt}
+    if of_work and (first in WORKS or not meant):
+        work = next(iter(of_work.values())).work
+        raise _unknown(f"{first} {second}", of_work, help=f"help {work}")
+    meant = meant or list(dict.fromkeys(row for names, row in rows.items() if names[-1] == spelt))
     if len(meant) == 1:
         return meant[0], 1
     if meant:
         raise UserError("commands.several", name=first, paths=", ".join(f"/{row.path}" for row in meant))
-    raise _unknown(f"{first} {second}".strip(), [row.path for row in TABLE], first)
+    raise _unknown(f"{first} {second}".strip(), rows, first)
 
 
 def _named_in_words(first: str, second: str) -> tuple[Verb, int] | None:
@@ -212,12 +218,14 @@ def verbs_named(name: str) -> list[Verb]:
     return [row for row in TABLE if row.name == name]
 
 
-def _unknown(name: str, paths: Sequence[str], *others: str) -> UserError:
-    names = {path: path for path in paths} | {path.split()[-1]: path for path in reversed(paths)}
+def _unknown(name: str, rows: dict[tuple[str, ...], Verb], *others: str, help: str = "help") -> UserError:
+    """The error that names the nearest of these verbs, and the help to read."""
+    names = {" ".join(words): row.path for words, row in rows.items()}
+    names |= {words[-1]: row.path for words, row in reversed(rows.items())}
     for tried in (name, *others, *name.split()[-1:]):
-        if close := nearest(tried, list(names)):
-            return UserError("commands.unknown_verb", name=name, nearest=names[close])
-    return UserError("commands.unknown_verb_only", name=name)
+        if close := nearest(folded(tried), list(names)):
+            return UserError("commands.unknown_verb", name=name, nearest=names[close], help=help)
+    return UserError("commands.unknown_verb_only", name=name, help=help)
 
 
 def nearest(name: str, names: Sequence[str]) -> str | None:

@@ -68,7 +68,7 @@ def verb(work: str, name: str) -> Verb:
     """The row of a work's verb, inner verbs included. Raises UserError ("commands.unknown_verb…") if there is none."""
     row = ROWS.get((work, name))
     if row is None:
-        raise UserError("commands.unknown_verb_only", name=f"{work} {name}")
+        raise UserError("commands.unknown_verb_only", name=f"{work} {name}", help="help")
     return row
 
 

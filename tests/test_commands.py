@@ -153,6 +153,21 @@ def test_what_is_missing_is_described(locale: str, sentence: str) -> None:
     assert words(locale)(raised.value.key, **raised.value.values) == sentence
 
 
+def test_a_work_whose_verb_is_unknown_leads_to_its_own_help() -> None:
+    for line, work in (
+        ("/agenda zzz", "schedule"),
+        ("/schedule zzz", "schedule"),
+        ("/curso prova", "course"),
+    ):
+        with pytest.raises(UserError) as raised:
+            parse(line)
+        said = words("pt-BR")(raised.value.key, **raised.value.values)
+        assert f"`/help {work}` mostra todos os comandos." in said
+    parsed = parse('/lembrete "Reunião" --quando 9h')
+    assert parsed.verb is not None
+    assert (parsed.verb.path, parsed.text) == ("schedule reminder", "Reunião")
+
+
 def test_dice_may_have_two_signs() -> None:
     assert parse("/rules roll 2d6 --1").text == "2d6 --1"
 
@@ -164,6 +179,9 @@ def test_dice_may_have_two_signs() -> None:
         ("/libary list", "commands.unknown_verb", "library list"),
         ("/rol 2d6", "commands.unknown_verb", "rules roll"),
         ("/askk what", "commands.unknown_verb", "rules ask"),
+        ("/agenda listar", "commands.unknown_verb", "schedule list"),
+        ("/curso prgrama", "commands.unknown_verb", "course outline"),
+        ("/agenda zzz", "commands.unknown_verb_only", None),
         ("/zzz", "commands.unknown_verb_only", None),
         ("/foo", "commands.unknown_verb_only", None),
         ("/council membres", "commands.unknown_verb", "council members"),

@@ -97,7 +97,7 @@ class Dispatcher:
         verb = commands.verb(request.work, request.verb)
         # People cannot type an inner verb; it comes from a choice, or as the child of an interrupted run.
         if verb.inner and not (request.answers or request.parent):
-            raise UserError("commands.unknown_verb_only", name=verb.path)
+            raise UserError("commands.unknown_verb_only", name=verb.path, help="help")
         if verb.admin and not request.author.admin:
             raise UserError("app.admins", verb=verb.path)
         try:

@@ -136,7 +136,7 @@ async def test_help_answers_for_one_work_or_verb(
     ("command", "text", "sentence"),
     [
         ("/rules", "aks Who?", "Did you mean /rules ask?"),
-        ("/sutradhar", "rulez roll 2d6", "/sutradhar help lists everything."),
+        ("/sutradhar", "rulez roll 2d6", "/sutradhar help lists all commands."),
         ("/rules", "ask Who? --stratgy single", "Did you mean --strategy?"),
         (
             "/library",
