@@ -154,11 +154,7 @@ def test_what_is_missing_is_described(locale: str, sentence: str) -> None:
 
 
 def test_a_work_whose_verb_is_unknown_leads_to_its_own_help() -> None:
-    for line, work in (
-        ("/agenda zzz", "schedule"),
-        ("/schedule zzz", "schedule"),
-        ("/curso prova", "course"),
-    ):
+    for line, work in (("/agenda zzz", "schedule"), ("/curso prova", "course")):
         with pytest.raises(UserError) as raised:
             parse(line)
         said = words("pt-BR")(raised.value.key, **raised.value.values)
@@ -181,7 +177,6 @@ def test_dice_may_have_two_signs() -> None:
         ("/askk what", "commands.unknown_verb", "rules ask"),
         ("/agenda listar", "commands.unknown_verb", "schedule list"),
         ("/curso prgrama", "commands.unknown_verb", "course outline"),
-        ("/agenda zzz", "commands.unknown_verb_only", None),
         ("/zzz", "commands.unknown_verb_only", None),
         ("/foo", "commands.unknown_verb_only", None),
         ("/council membres", "commands.unknown_verb", "council members"),
