@@ -47,7 +47,7 @@ SHOWN_CHARS = 80
 
 
 class Answer:
-    """One answer. `shown` is its text so far, `cited` the citations of its markers.
+    """One answer. `shown` is its text so far, `cited` the citations of its markers, `sources` their passages.
 
     A `guess` comes from passages that may not contain the answer, and says so; a model that finds no answer is
     believed.
@@ -77,6 +77,7 @@ class Answer:
         """The best passages and those close to them, in order."""
         self.shown: list[str] = []
         self.cited: list[Citation] = []
+        self.sources: list[Passage] = []
 
     async def events(self) -> AsyncGenerator[Event, None]:
         """The answer, its citations, and buttons for further reading."""
@@ -128,7 +129,7 @@ class Answer:
             yield Notice(self._say(error.key, **error.values), retry=error.key == "model.cut")
         finally:  # also after a stop: a marker that was shown can be looked up
             for n, quote in sorted(gate.quotes.items()):
-                self.cited.append(_citation(n, passages[n - 1], quote))
+                self._cite(n, quote)
         if not self.cited and not self._guess and "".join(self.shown).strip():
             yield Notice(self._say("rules.uncited"))
         elif gate.unborne:
@@ -154,13 +155,18 @@ class Answer:
                 continue
             part = excerpt(flowing(passage.text), question_terms, self._snapshot.language)
             texts.append(Text(quoted(n, passage, part)))
-            self.cited.append(_citation(n, passage, part))
+            self._cite(n, part)
         self.shown += [text.text for text in texts]
         return texts
 
+    def _cite(self, n: int, quote: str) -> None:
+        passage = self._result.passages[n - 1]
+        self.sources.append(passage)
+        self.cited.append(Citation(n, passage.source, passage.heading, quote, passage.page_of(quote)))
+
     def _see_also(self) -> list[Choices]:
         """The authors' own references first, then nearby headings, each once."""
-        offered = {self._result.passages[citation.n - 1].section_title for citation in self.cited}
+        offered = set(map(attrgetter("section_title"), self.sources))
         authors, close = list[str](), list[str]()
         for name in self._result.see_also:
             if name not in offered:
@@ -204,12 +210,6 @@ def rag(snapshot: Snapshot, passages: list[Passage], pictures: Pictures) -> Prom
     )
     turn = Message("user", user, images=pictures.images)
     return Prompt(system=system, messages=(turn,), max_tokens=MAX_TOKENS)
-
-
-def _citation(n: int, passage: Passage, quote: str) -> Citation:
-    return Citation(
-        n=n, source=passage.source, heading=passage.heading, quote=quote, page=passage.page_of(quote)
-    )
 
 
 def _beginning(statement: str) -> str:

@@ -302,18 +302,16 @@ class Asking:
             async with aclosing(answer.events()) as events:
                 async for event in events:
                     yield event
-            unread = unread_of(result.passages[citation.n - 1] for citation in answer.cited)
+            unread = unread_of(answer.sources)
             unread += own.attached.unread if own.attached else ()
             for notice in unread_notices(unread, say) if unread else ():
                 yield notice
         finally:
             # Also after a stop: what was shown is kept, and a follow-up can build on it. `rules see n` opens the chunk.
-            passages, text = result.passages, "".join(answer.shown)
-            sources = [
-                {"n": citation.n, "chunk": passages[citation.n - 1].chunk} for citation in answer.cited
-            ]
+            cited = zip(answer.cited, answer.sources, strict=True)
+            sources = [{"n": citation.n, "chunk": source.chunk} for citation, source in cited]
             await self._conversations.keep(
-                run, snapshot.session, snapshot.question, text, json.dumps(sources)
+                run, snapshot.session, snapshot.question, "".join(answer.shown), json.dumps(sources)
             )
 
     async def _limits(self, request: Request, shelf: str, say: Words) -> list[str]:
