@@ -166,6 +166,7 @@ def respelt_prefixes(question: str, languages: Sequence[str], postings: Postings
 
     "prefiltering" becomes "pre-filtering" if no passage has the former and one has both parts of the latter.
     """
+    prefixes = _prefixes(tuple(languages))
 
     def held(word: str) -> bool:
         parts = re.sub(r"[-\u2010\u2011]", " ", word)
@@ -174,12 +175,12 @@ def respelt_prefixes(question: str, languages: Sequence[str], postings: Postings
 
     def respelt_word(match: re.Match[str]) -> str:
         word = match[0]
-        if word.isdigit() or held(word):
-            return word
         folded, joined = word.casefold(), re.sub(r"[-\u2010\u2011]", "", word)
+        if (joined == word and not folded.startswith(prefixes)) or held(word):
+            return word
         if joined != word:
             return joined if held(joined) else word
-        for prefix in _prefixes(tuple(languages)):
+        for prefix in prefixes:
             parted = f"{word[: len(prefix)]}-{word[len(prefix) :]}"
             if folded.startswith(prefix) and len(word) >= len(prefix) + _ROOT and held(parted):
                 return parted
@@ -269,8 +270,8 @@ def _columns(spelling: Sequence[str], languages: Sequence[str], postings: Postin
 
 
 @lru_cache(maxsize=32)
-def _prefixes(languages: Sequence[str]) -> list[str]:
-    return " ".join(PREFIXES.get(language, "") for language in languages).split()
+def _prefixes(languages: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(" ".join(PREFIXES.get(language, "") for language in languages).split())
 
 
 @lru_cache(maxsize=32)
