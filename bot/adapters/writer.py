@@ -14,6 +14,7 @@ from collections.abc import Awaitable, Callable, Coroutine, Hashable
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from enum import IntEnum
+from itertools import islice
 from operator import attrgetter
 from time import monotonic
 from typing import Any, Literal, Protocol, TypeVar
@@ -368,13 +369,13 @@ class Writers:
 
     def at(self, key: Hashable) -> Writer:
         """The channel's writer, which all its runs share."""
-        writer = self._writers.pop(key, None) or Writer(self._pace, self.clock, self._health, self._sure)
-        for old, other in list(self._writers.items())[
-            :2
-        ]:  # the longest unused; two per call are enough for one new writer
-            del self._writers[old]
-            if not other.idle:
-                self._writers[old] = other
+        writer = self._writers.pop(key, None)
+        if writer is None:
+            writer = Writer(self._pace, self.clock, self._health, self._sure)
+            for old in tuple(islice(self._writers, 2)):  # the longest unused
+                other = self._writers.pop(old)
+                if not other.idle:
+                    self._writers[old] = other
         self._writers[key] = writer
         return writer
 
