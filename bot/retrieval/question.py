@@ -43,7 +43,6 @@ _LIKENESS = 1.5  # the power of a cognate's likeness in its weight
 _SURE = 0.5  # a cognate this similar is evidence too
 _ASKS = ("?", "？", "؟")
 _CHINESE = "|".join(sorted(FUNCTION_WORDS["zh"], key=len, reverse=True))
-_PREFIXED = re.compile(r"\b\w+(?:[-\u2010\u2011]\w+)*\b")
 _NAMED = re.compile(r"\w+(?:['’]\w+)*")
 _FUNCTION = frozenset().union(*FUNCTION_WORDS.values())
 
@@ -166,7 +165,7 @@ def respelt_prefixes(question: str, languages: Sequence[str], postings: Postings
 
     "prefiltering" becomes "pre-filtering" if no passage has the former and one has both parts of the latter.
     """
-    prefixes = _prefixes(tuple(languages))
+    prefixes, respellable = _respellable(tuple(languages))
 
     def held(word: str) -> bool:
         parts = re.sub(r"[-\u2010\u2011]", " ", word)
@@ -176,7 +175,7 @@ def respelt_prefixes(question: str, languages: Sequence[str], postings: Postings
     def respelt_word(match: re.Match[str]) -> str:
         word = match[0]
         folded, joined = word.casefold(), re.sub(r"[-\u2010\u2011]", "", word)
-        if (joined == word and not folded.startswith(prefixes)) or held(word):
+        if held(word):
             return word
         if joined != word:
             return joined if held(joined) else word
@@ -186,7 +185,7 @@ def respelt_prefixes(question: str, languages: Sequence[str], postings: Postings
                 return parted
         return word
 
-    return _PREFIXED.sub(respelt_word, question)
+    return respellable.sub(respelt_word, question)
 
 
 def _foreign(
@@ -270,8 +269,11 @@ def _columns(spelling: Sequence[str], languages: Sequence[str], postings: Postin
 
 
 @lru_cache(maxsize=32)
-def _prefixes(languages: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(" ".join(PREFIXES.get(language, "") for language in languages).split())
+def _respellable(languages: tuple[str, ...]) -> tuple[list[str], re.Pattern[str]]:
+    """The prefixes of these languages, and a pattern of the words with a hyphen or one of them."""
+    prefixes = " ".join(PREFIXES.get(language, "") for language in languages).split()
+    prefixed = rf"(?:{'|'.join(prefixes)})\w{{{_ROOT},}}" if prefixes else r"(?!)"
+    return prefixes, re.compile(rf"\b(?:\w+(?:[-\u2010\u2011]\w+)+|{prefixed})\b", re.IGNORECASE)
 
 
 @lru_cache(maxsize=32)
