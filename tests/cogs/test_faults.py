@@ -143,6 +143,19 @@ async def test_an_event_that_cannot_be_read_does_not_end_the_connection(
     assert "hush" not in caplog.text
 
 
+@pytest.mark.parametrize("event", ["MESSAGE_CREATE", "MESSAGE_UPDATE"])
+async def test_what_programs_write_is_not_read(
+    table: Table, event: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    client = table.world.client
+    parse, program = client._connection.parsers[event], {"author": {"bot": True}}
+    parse(program)
+    parse(program | {"webhook_id": "1", "application_id": str(client.application_id)})
+    assert "malformed" not in caplog.text
+    parse(program | {"webhook_id": "1", "application_id": "2"})  # it may speak for a person
+    assert f"a malformed {event} was dropped" in caplog.text
+
+
 async def test_a_connection_that_does_not_begin_well_is_not_taken_for_one(table: Table) -> None:
     with pytest.raises(KeyError):
         table.world.client._connection.parsers["READY"]({})
