@@ -77,7 +77,7 @@ async def test_models_are_listed_tried_and_chosen_and_a_server_may_go_away(
         await says("use ollama", GOES_ON, f"`{typed} use config` goes back")
         await says("", "ollama:qwen3:8b", "chat", without="local:small")
         for action, sentence in (
-            ("use nobody:x", "I don't know a provider called “nobody”."),
+            ("use nobody:x", "There is no provider “nobody”."),
             ("use lmstudio", "I found no LM Studio with a model at"),
             ("use openai", f"`{typed} use openai:MODEL`"),
             ("use openai:m", "OPENAI_API_KEY"),

@@ -89,7 +89,7 @@ def test_somebody_is_suddenly_elsewhere(
     scene: str, turn: str, places: tuple[str, str], flagged: bool
 ) -> None:
     seen = standing("Mira", where="the boat")
-    assert ("suddenly there: the boat" in flags(scene, seen, turn=turn, places=places)) == flagged
+    assert ("suddenly here: the boat" in flags(scene, seen, turn=turn, places=places)) == flagged
 
 
 def test_a_place_told_more_closely_is_no_other_place() -> None:
