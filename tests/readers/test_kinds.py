@@ -139,7 +139,10 @@ def test_a_file_under_another_kinds_name_is_refused(kind: str) -> None:
 @pytest.mark.parametrize("suffix", SUFFIXES)
 @pytest.mark.parametrize("data", [b"", b" \r\n\t ", b"\x00" * 5000])
 def test_nothing_is_empty_whatever_it_is_called(suffix: str, data: bytes) -> None:
-    assert said(f"a{suffix.upper()}", data) == f"a{suffix.upper()}: the file is empty. Check that it is the right one."
+    assert (
+        said(f"a{suffix.upper()}", data)
+        == f"a{suffix.upper()}: the file is empty. Check that it is the right one."
+    )
 
 
 @pytest.mark.parametrize(
