@@ -342,9 +342,10 @@ class Table(RuleBasedStateMachine):
         found = self.recalled(self.memory, every, by)
         assert {moment.node for moment in found} <= shown.keys()
         alone = self.recalled(self.recall_verbs(), every, by)
-        assert [moment.node for moment in found] == [moment.node for moment in alone]
-        # The products of float32 vectors differ in their last digits with the number of vectors.
-        assert [moment.score for moment in found] == pytest.approx([moment.score for moment in alone])
+        # The products of float32 vectors differ in their last digits with the number of vectors, so scores that are
+        # nearly the same may rank either way.
+        scores = {moment.node: moment.score for moment in found}
+        assert scores == pytest.approx({moment.node: moment.score for moment in alone}, rel=1e-5, abs=1e-5)
         asked = data.draw(st.sampled_from([*self.words])) if self.words else ""
         if text := self.words.get(asked):
             first = self.recalled(self.memory, text.split()[-1], RecallConfig().without(["meaning"]))[:1]
