@@ -123,6 +123,8 @@ class DurableRun:
             if not task.done():
                 task.cancel()
                 await asyncio.wait({task})
+            if not task.cancelled():
+                task.exception()  # without this call asyncio logs what an interrupted step failed with
         if not called:
             tracing.replayed(name)
             if result["text"]:
