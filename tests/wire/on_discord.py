@@ -320,7 +320,9 @@ class OnDiscord:
             if not (refusal.code == 10015 and any(token in refusal.path for token in unheard))
         ]
         assert not refused, refused
-        assert not self.discord.limited, [call for call in self.discord.calls if call.status == 429]
+        # A process that follows a killed one within a second cannot know what that one asked of the gateway's route.
+        limited = [call for call in self.discord.calls if call.status == 429 and call.route != "/gateway/bot"]
+        assert not limited, limited
         assert not self.discord.voice.violations, self.discord.voice.violations
         pinged = [message.text for message in self.everything() if message.author.bot and message.mentions]
         assert not pinged, pinged
