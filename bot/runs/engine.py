@@ -52,8 +52,8 @@ SELDOM_S = 0.5
 """The same for runs that nobody waits for, and for runs of a process that has ended."""
 
 UNUSED_S, ALONE_S = 1.0, 30.0
-"""Seconds between the engine's looks for delayed runs, deadlines and schedules, of which there are none here. Shared,
-it keeps a transaction open meanwhile.
+"""Seconds between DBOS's searches for delayed runs, deadlines and schedules, which we do not use: with a shared
+database, where it keeps a transaction open in between, and without.
 """
 
 STARTED_S = 5.0

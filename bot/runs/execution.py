@@ -274,9 +274,8 @@ class Execution:
         aloud: Aloud | None = None
         unworded = not (live.resumed or request.parent)
         try:
-            if (
-                not live.answered.done()
-            ):  # otherwise it was interrupted after its answer, and has left its line
+            # Otherwise it was interrupted after its answer, and has left its line.
+            if not live.answered.done():
                 if self._live.order.others(live):
                     await self._wait_in_line(live, view)
                 await self._live.keep(request.id, "running")

@@ -35,8 +35,8 @@ class LiveRun:
 
     `line` is the line in which it waits, None if it does not wait for other runs. `since` is when it was requested,
     `resumed` whether an earlier process has begun it. `answered` is set when its answer is complete, `end` when its
-    background part has ended, too. `shown`: it has shown something. `reworded` is the
-    current text of the request if a person has edited it.
+    background part has ended, too. `shown`: it has shown something. `reworded` is the current text of the request if a
+    person has edited it.
     """
 
     request: Request
