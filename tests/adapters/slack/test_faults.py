@@ -5,11 +5,22 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from aiohttp import web
 
+from bot.adapters.slack.installed.clients import Clients
 from bot.adapters.slack.installed.faults import Conflict, Unsure, fault_of
 from bot.adapters.slack.shown.thread import sent_as
 from bot.adapters.slack.text.page import TEXT, Page
-from bot.adapters.surface import Gone, MessageStyle, NotEditable, PlaceClosed, Refused, Unavailable
+from bot.adapters.surface import (
+    Gone,
+    MessageStyle,
+    NotEditable,
+    PlaceClosed,
+    Refused,
+    SurfaceFault,
+    Unavailable,
+)
+from bot.config import SlackConfig
 
 RUN = "c0ffee" + "0" * 26
 STOP = {
@@ -60,6 +71,32 @@ PAGE = Page(
 )
 def test_each_fault_of_slack_is_a_fault_of_a_surface(status: int, error: str, kind: type[Exception]) -> None:
     assert type(fault_of(status, error)) is kind
+
+
+@pytest.mark.parametrize(
+    ("status", "kind"), [(429, Unavailable), (503, Unsure), (200, Unsure), (403, PlaceClosed)]
+)
+async def test_a_page_that_calls_itself_json_is_judged_by_its_status(
+    status: int, kind: type[Exception]
+) -> None:
+    """As a proxy may answer, or a connection that ends in the middle of Slack's answer."""
+
+    async def answer(_: web.Request) -> web.Response:
+        return web.Response(status=status, text="<html>busy", content_type="application/json")
+
+    app = web.Application()
+    app.router.add_post("/chat.postMessage", answer)
+    runner = web.AppRunner(app)
+    await runner.setup()
+    await web.TCPSite(runner, "127.0.0.1", 0).start()
+    clients = Clients(SlackConfig(api_base=f"http://127.0.0.1:{runner.addresses[0][1]}/"))
+    try:
+        with pytest.raises(SurfaceFault) as fault:
+            await clients.of("T1", "xoxb-1").chat_postMessage(channel="C1", text="hello")
+        assert type(fault.value) is kind
+    finally:
+        await clients.close()
+        await runner.cleanup()
 
 
 def test_a_layout_is_blocks_with_a_text_beside_them() -> None:

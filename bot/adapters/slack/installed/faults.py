@@ -96,6 +96,13 @@ def code_of(fault: SlackApiError) -> str:
     return code if isinstance(code, str) else ""
 
 
+def status_of(fault: SlackApiError) -> int:
+    """The HTTP status of the response. If its body cannot be read, slack_sdk gives the response of aiohttp."""
+    response = fault.response
+    status = getattr(response, "status_code", None) or getattr(response, "status", None)
+    return status if isinstance(status, int) else 0
+
+
 def final(fault: SlackApiError) -> bool:
     """Whether every later try with the same token will fail too."""
     return code_of(fault) in _SENTENCES
@@ -108,14 +115,13 @@ def as_sorry(settings: SlackConfig, variable: str = "") -> Generator[None]:
         yield
     except SlackApiError as fault:
         code = code_of(fault)
-        status = getattr(fault.response, "status_code", getattr(fault.response, "status", ""))
         raise UserError(
             _SENTENCES.get(code, "slack_run.refused"),
             variable=variable or settings.bot_token_env,
             refresh=settings.refresh_token_env,
             id=settings.client_id_env,
             secret=settings.client_secret_env,
-            code=code or status,
+            code=code or status_of(fault),
             needed=fault.response.get("needed", "") if code == "missing_scope" else "",
             url=settings.api_base,
         ) from fault
@@ -129,7 +135,7 @@ def surface_fault(fault: Exception) -> SurfaceFault:
     Raise it without its cause: that may contain an address, and an address may be a secret.
     """
     if isinstance(fault, SlackApiError):
-        return fault_of(getattr(fault.response, "status_code", 0) or 0, code_of(fault))
+        return fault_of(status_of(fault), code_of(fault))
     if isinstance(fault, SlackClientError):
         return Refused(type(fault).__name__)
     if isinstance(fault, aiohttp.ClientConnectorError):  # nothing was sent
