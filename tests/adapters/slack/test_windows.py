@@ -330,6 +330,23 @@ async def test_a_recap_without_its_time_opens_a_window_with_no_text_field(at: Ta
     assert (at.asked.verb, at.asked.options) == ("recap", {"when": "in 2 hours"})
 
 
+async def test_a_window_with_no_text_field_says_under_its_first_field_what_is_wrong(at: Table) -> None:
+    view = await opened(at, text="recap", command="/schedule")
+    offers, run = at.app.resources.records.offers, view.callback_id.removeprefix("modal:")
+    (kept,) = await offers.all(at.space, run, WINDOW)
+    gone = PendingForm("schedule", "sing", at.ana.id, channel=at.channel.id)
+    when = {"option:when": {windows.TYPED: "in 2 hours"}}
+    for stored, said in (([gone.to_json()], "is still here"), ([], "no longer have the command")):
+        await offers.keep(at.space, run, WINDOW, stored)
+        sent = await at.slack.submit(at.ana, view, when)
+        assert sent.failed is None
+        assert said in view.errors["option:when"]
+    await offers.keep(at.space, run, WINDOW, [kept])
+    await at.slack.submit(at.ana, view, when)
+    await at.begun()
+    assert at.asked.verb == "recap"
+
+
 async def test_a_setting_that_is_refused_stays_in_its_window(at: Table) -> None:
     view = await opened(at, text="set", command="/settings")
     await at.slack.submit(at.ana, view, typed("language klingon"))

@@ -86,7 +86,7 @@ def listen(bolt: AsyncApp, intake: Intake) -> None:
 
     async def asked(body: dict[str, Any], ack: AsyncAck, context: AsyncBoltContext) -> None:
         location = location_in(body, context)
-        await windows.taken(intake, location, ack, doing.asked(body, location, ack))
+        await windows.taken(intake, body, location, ack, doing.asked(body, location, ack))
 
     bolt.shortcut({"type": "message_action", "callback_id": ASK_ABOUT})(about)
     bolt.shortcut({"type": "shortcut", "callback_id": ASK})(ask)
@@ -251,14 +251,14 @@ class Shortcuts:
         text = windows.typed(body).strip()
         row = commands.verb(*commands.plain_verb(work if work in asking_works() else DEFAULT_WORK))
         if not text:
-            await windows.wrong(ack, say("slack_window.empty"))
+            await windows.wrong(ack, body, say("slack_window.empty"))
             return
         if shelf and row.option(SHELF) is None:
-            await windows.wrong(ack, say("slack_window.no_shelf", work=_named(say, work)), SHELF)
+            await windows.wrong(ack, body, say("slack_window.no_shelf", work=_named(say, work)), SHELF)
             return
         channel = await self._direct(location)
         if not channel:
-            await windows.wrong(ack, say("slack_window.no_direct"))
+            await windows.wrong(ack, body, say("slack_window.no_direct"))
             return
         options: dict[str, OptionValue] = {SHELF: shelf} if shelf else {}
         answer_location, invocation = replace(location, channel=channel), Invocation(row, text, options)

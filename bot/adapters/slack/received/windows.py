@@ -124,7 +124,7 @@ async def perform(
     """
     if await intake.perform(location, _event(body), invocation, ack):
         return True
-    await wrong(ack, (await intake.words(location))("slack_window.refused"))
+    await wrong(ack, body, (await intake.words(location))("slack_window.refused"))
     return False
 
 
@@ -140,45 +140,48 @@ async def finish(intake: Intake, body: Body, ack: AsyncAck, location: Location) 
         ):
             await ack()  # sent twice, and accepted the first time
         else:
-            await wrong(ack, say("slack_window.gone"))
+            await wrong(ack, body, say("slack_window.gone"))
         return
     row = pending.row
     try:
         invocation = pending.asked(typed(body), _filled(body))
     except UserError as error:
-        await wrong(ack, say(error.key, **error.values), _blamed(body, error))
+        await wrong(ack, body, say(error.key, **error.values), _blamed(body, error))
         return
     if not invocation.text and row.argument is not None and row.argument.required:
-        await wrong(ack, say("slack_window.empty"))
+        await wrong(ack, body, say("slack_window.empty"))
         return
     answer_location = replace(location, channel=pending.channel, thread=pending.thread)
     try:
         await intake.check(answer_location, invocation)
     except UserError as error:
-        await wrong(ack, say(error.key, **error.values), _blamed(body, error))
+        await wrong(ack, body, say(error.key, **error.values), _blamed(body, error))
         return
     if await perform(intake, body, answer_location, invocation, ack):
         await intake.app.records.offers.forget(location.space, match["run"])
 
 
-async def taken(intake: Intake, location: Location, ack: AsyncAck, doing: Coroutine[Any, Any, None]) -> None:
+async def taken(
+    intake: Intake, body: Body, location: Location, ack: AsyncAck, doing: Coroutine[Any, Any, None]
+) -> None:
     """Handle a submitted window. After any fault it stays open with its texts."""
     async with intake.reporting_faults(location):
         await doing
     if ack.response is None:
-        await wrong(ack, (await intake.words(location))("slack_window.refused"))
+        await wrong(ack, body, (await intake.words(location))("slack_window.refused"))
 
 
-async def wrong(ack: AsyncAck, sentence: str, block: str = "") -> None:
-    """Show a sentence under a field and leave the window open."""
-    await ack(response_action="errors", errors={block or block_id(0): sentence})
+async def wrong(ack: AsyncAck, body: Body, sentence: str, block: str = "") -> None:
+    """Show a sentence under a field, else under the window's first one, and leave the window open."""
+    fields = [*body["view"]["state"]["values"], block_id(0)]
+    await ack(response_action="errors", errors={block or fields[0]: sentence})
 
 
 def _blamed(body: Body, error: UserError) -> str:
-    """The block_id of the field that the fault is about: the one it names, else the first."""
-    fields = list(body["view"]["state"]["values"])
+    """The block_id of the field that the fault names; "" for none."""
+    fields = body["view"]["state"]["values"]
     named = [f"{FIELD}{name}" for name in (*error.values, error.values.get("name"))]
-    return next((field for field in named if field in fields), fields[0])
+    return next((field for field in named if field in fields), "")
 
 
 def _event(body: Body) -> str:
@@ -312,6 +315,6 @@ def section(text: str) -> Block:
 def listen(bolt: AsyncApp, intake: Intake) -> None:
     async def submitted(body: dict[str, Any], ack: AsyncAck, context: AsyncBoltContext) -> None:
         location = location_of_interaction(body, context.team_id, context.enterprise_id)
-        await taken(intake, location, ack, finish(intake, body, ack, location))
+        await taken(intake, body, location, ack, finish(intake, body, ack, location))
 
     bolt.view(re.compile(rf"\A{MODAL}\Z"))(submitted)
