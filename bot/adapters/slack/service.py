@@ -130,7 +130,9 @@ class Slack:
         ("slack_run.…").
         """
         if self._credentials.bot:
-            await self.workspaces.learn()
+            own = await self.workspaces.learn()
+            # Perhaps the app was removed and installed again: then nothing announces its return.
+            await self.app.records.departures.returned(own.team or own.enterprise)
         if isinstance(self._source, Sockets):
             await self._source.admit()
         register(self.bolt, self.intake, self.store)

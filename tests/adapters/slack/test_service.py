@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -199,6 +200,19 @@ async def test_leaving_leaves_nothing_behind(slack: FakeSlack, tmp_path: Path) -
     await slack.until(lambda: not slack.sockets.all)
     assert bot.service.clients.session.closed
     assert not [task for task in asyncio.all_tasks() - before if "slack" in repr(task.get_coro())]
+
+
+async def test_a_workspace_that_its_own_token_serves_again_is_not_deleted(
+    slack: FakeSlack, tmp_path: Path
+) -> None:
+    """As after the app was removed there and installed again, with its new token in the environment."""
+    team = slack.workspace("Table")
+    async with served(tmp_path, slack) as bot:
+        await bot.app.records.departures.left(team.id)
+        await bot.app.records.departures.left("T0ELSEWHERE")
+    async with served(tmp_path, slack) as bot:
+        later = datetime.now(UTC) + timedelta(days=1_000)
+        assert await bot.app.records.departures.before(later) == ["T0ELSEWHERE"]
 
 
 @pytest.mark.parametrize(
