@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from bot.adapters.slack.placing import PLATFORM, location_of_event, location_of_interaction
+from bot.adapters.slack.received import fetched
 from bot.adapters.slack.received.people import Person, person_of
 from bot.events import Place
 from bot.settings import EVERYTHING, LISTENS, NOTHING, OUTSIDERS
@@ -62,6 +64,37 @@ async def test_where_nothing_is_for_them_they_are_told_only_if_they_ask(at: Tabl
     await at.slack.say(at.ana, channel, "Does anyone know how grappling works?")
     await at.ended()
     assert at.asked.author.id == at.ana.id
+
+
+@together
+async def test_files_are_read_in_a_shared_channel_where_slack_tells_only_their_ids(
+    at: Table, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(fetched, "FILES_S", 60.0)
+    channel, eva = shared(at)
+    book = [("regents.md", b"# Regents")]
+    await at.slack.say(eva, channel, "Who is the regent in this?", mention=True, files=book)
+    said = await at.slack.say(at.ana, channel, "My notes", files=book)
+    await at.slack.say(at.ana, channel, "Who is the regent here?", mention=True, shares=said)
+    await at.slack.until(lambda: {eva.id, at.ana.id} <= {asked.author.id for asked in at.bot.record.requests})
+    asked = [request for request in at.bot.record.requests if request.author.id in (eva.id, at.ana.id)]
+    assert [[(file.name, file.size) for file in request.files] for request in asked] == [
+        [("regents.md", 9)],
+        [("regents.md", 9)],
+    ]
+    files = fetched.Files(at.bot.workspaces, at.bot.settings)
+    for request in asked:
+        await files.fetch(request, request.files[0], tmp_path / "read", 100)
+        assert (tmp_path / "read").read_bytes() == b"# Regents"
+
+
+@together
+async def test_a_question_is_answered_though_slack_does_not_tell_what_its_file_is(at: Table) -> None:
+    channel, _ = shared(at)
+    at.slack.fail("files.info", status=500, times=2)
+    await at.slack.say(at.ana, channel, "Who?", mention=True, files=[("regents.md", b"# Regents")])
+    await at.ended()
+    assert at.asked.text == "Who?"
 
 
 def test_events_tell_the_persons_workspace() -> None:

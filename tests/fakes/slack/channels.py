@@ -45,6 +45,11 @@ class Channel:
         return self.team.bot in self.members
 
     @property
+    def external(self) -> bool:
+        """Whether people of another workspace are in it (Slack Connect)."""
+        return any(member.team is not self.team for member in self.members)
+
+    @property
     def event(self) -> str:
         """What an app subscribes to, to hear what is said here."""
         return f"message.{SCOPE[self.kind]}"

@@ -100,7 +100,7 @@ def envelope(
 ) -> dict[str, Any]:
     """The outer form, the same in Socket Mode and over HTTP. In a shared channel a message's team is the author's."""
     enterprise = team.enterprise.id if team.enterprise else None
-    shared = channel is not None and any(member.team is not team for member in channel.members)
+    shared = channel is not None and channel.external
     return {
         "token": token,
         "team_id": event.get("team", team.id) if shared and event["type"] == "message" else team.id,

@@ -55,6 +55,9 @@ class File:
     def path(self) -> str:
         return f"/files-pri/{self.user.team.id}-{self.id}"
 
+    def seen_in(self, team: Team) -> bool:
+        return self.user.team is team or any(channel.team is team for channel in self.shared)
+
     def _clip(self) -> dict[str, Any]:
         """What a recording made in Slack has besides."""
         if self.seconds is None:
@@ -73,7 +76,14 @@ class File:
             "transcription": transcription,
         }
 
-    def payload(self) -> dict[str, Any]:
+    def payload(self, within: Channel | None = None) -> dict[str, Any]:
+        """`within` is the channel of a message; if other workspaces share it, a message has only the id.
+
+        https://docs.slack.dev/reference/objects/file-object.
+        """
+        if within is not None and within.external:
+            empty = {"created": 0, "timestamp": 0, "user": ""}
+            return {"id": self.id, "mode": "file_access", "file_access": "check_file_info", **empty}
         return self._clip() | {
             "id": self.id,
             "created": 1700000000,
@@ -142,7 +152,7 @@ class Files:
         team: Team | None = self.slack.world.teams.get(team_id)
         ours = grant is not None and grant.active and team is not None
         if ours and grant is not None and grant.team is not None:
-            ours = grant.team is team
+            ours = grant.team is team or (file is not None and file.seen_in(grant.team))
         if not ours or grant is None or "files:read" not in grant.scopes:
             return web.Response(status=302, headers={"Location": f"{self.slack.root}/login"})
         if file is None or file.data is None or file.deleted:
@@ -204,7 +214,7 @@ async def complete(ask: Ask) -> dict[str, Any]:
 
 async def info(ask: Ask) -> dict[str, Any]:
     file = ask.slack.files.all.get(ask.text("file", required=True))
-    if file is None or file.data is None or file.user.team is not ask.team:
+    if file is None or file.data is None or not file.seen_in(ask.team):
         raise Refusal("file_not_found")
     if file.deleted:
         raise Refusal("file_deleted")

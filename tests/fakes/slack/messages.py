@@ -102,7 +102,7 @@ class Message:
 
     def shared(self) -> dict[str, Any]:
         """As an attachment of a message that shares it."""
-        files = [file.payload() for file in self.files]
+        files = [file.payload(self.channel) for file in self.files]
         return {
             "is_share": True,
             "is_msg_unfurl": True,
@@ -158,7 +158,7 @@ class Message:
         if self.subtype:
             payload["subtype"] = self.subtype
         if self.files:
-            payload |= {"files": [file.payload() for file in self.files], "upload": False}
+            payload |= {"files": [file.payload(self.channel) for file in self.files], "upload": False}
         if self.attachments:
             payload["attachments"] = copy.deepcopy(self.attachments)
         if self.edited:

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, Final
 from bot.adapters.invocation import Brought, quotation, shown_time
 from bot.adapters.markdown import clean
 from bot.adapters.slack.placing import Body, Location, files_of, text_of
+from bot.adapters.slack.received.fetched import with_files
 from bot.adapters.slack.received.line import text_without_mention, words_of
 from bot.adapters.slack.received.people import is_member
 from bot.adapters.surface import Gone, PlaceClosed, Refused, SurfaceFault
@@ -75,7 +76,8 @@ async def brought(people: People, location: Location, event: Body, me: Installed
         if me.user == author:
             continue
         text = await text_without_mention(words_of(message), "", name)
-        attached = [file for part in (message, *_shared(message)) for file in files_of(part)]
+        parts = (with_files(people.workspaces, location, part) for part in (message, *_shared(message)))
+        attached = [file for part in await asyncio.gather(*parts) for file in files_of(part)]
         if not (text or attached):
             continue
         quotes.append(quotation(text))

@@ -48,6 +48,10 @@ NAMES: Final = 30
 PAGE: Final = 200
 """Messages per call when a whole thread is read; the most that Slack recommends."""
 TITLE_CHARS: Final = 100
+ONLY_ID: Final = "check_file_info"
+"""The `file_access` of a file of which Slack gives only the id (Slack's documentation, "File object")."""
+FILES_S: Final = 1.0
+"""Seconds that fetching the data of a message's files may take, because Slack waits three for an acknowledgement."""
 _log = logging.getLogger(__name__)
 
 
@@ -106,6 +110,26 @@ class Files:
         except PlaceClosed as shut:
             raise UserError(_LOCKED, name=file.name) from shut
         return client.token or ""
+
+
+async def with_files(workspaces: Workspaces, location: Location, message: Body) -> Body:
+    """The message with the data of its files. In a channel that is shared with another organisation (Slack Connect),
+    Slack gives only their ids. What is not answered in time stays as it is.
+    """
+    listed = message.get("files")
+    files = [file for file in listed if isinstance(file, dict)] if isinstance(listed, list) else []
+    ids = [text_of(file, "id") for file in files if file.get("file_access") == ONLY_ID]
+    if not ids:
+        return message
+    try:
+        async with asyncio.timeout(FILES_S):
+            client = await workspaces.client(location.team, location.enterprise)
+            answers: list[Any] = await asyncio.gather(*(client.files_info(file=id) for id in ids))
+    except (SurfaceFault, StorageFault, TimeoutError) as fault:
+        _log.info("what a message's files are could not be asked: %s", type(fault).__name__)
+        return message
+    known = {id: answer["file"] for id, answer in zip(ids, answers, strict=True)}
+    return {**message, "files": [known.get(text_of(file, "id"), file) for file in files]}
 
 
 def transcript_of(file: Body) -> Transcript | None:

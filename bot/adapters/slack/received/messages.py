@@ -19,7 +19,7 @@ from bot.adapters.slack.manifest import SETUP
 from bot.adapters.slack.placing import PLATFORM, Body, Location, files_of, location_of_event, place, text_of
 from bot.adapters.slack.received import setup
 from bot.adapters.slack.received.brought import brought
-from bot.adapters.slack.received.fetched import transcript_of
+from bot.adapters.slack.received.fetched import transcript_of, with_files
 from bot.adapters.slack.received.line import (
     NAMES,
     calls_others,
@@ -146,6 +146,7 @@ class Listener:
         self, location: Location, event: Mapping[str, Any], me: Installed, ack: AsyncAck
     ) -> None:
         intake, id = self._intake, f"message:{location.channel}:{location.message}"
+        event = await with_files(intake.workspaces, location, event)
         raw, files = text_of(event, "text"), files_of(event)
         text = await text_without_mention(raw, me.user, partial(self._intake.people.name, location))
         along = await brought(intake.people, location, event, me)
