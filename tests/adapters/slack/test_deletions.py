@@ -65,6 +65,14 @@ async def test_other_words_are_kept_without_asking_again(at: Table) -> None:
     assert len(at.requests) == 1
 
 
+async def test_an_edit_gives_no_words_to_a_secret_that_was_typed_where_all_read_it(at: Table) -> None:
+    message = await at.slack.say(at.ana, at.channel, "/story plan The mayor did it", mention=True)
+    (first,) = await at.ended()
+    await at.slack.edit(message, f"{at.team.bot.mention} /story plan The mayor's son did it")
+    await told(at)
+    assert (await kept(at, first.id)).text == ""
+
+
 @pytest.mark.parametrize("what", ["a link unfolds", "somebody else edits", "no line at all", "a bot edits"])
 async def test_what_is_no_rewording_changes_nothing(at: Table, what: str) -> None:
     message, first = await asked(at, "Who won?")
