@@ -7,10 +7,10 @@ passages' origin and the answer's author.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence, Set
+from collections.abc import Callable, Iterable, Sequence, Set
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import zip_longest
+from itertools import repeat
 from typing import NamedTuple
 
 from bot.citing.markers import Marker, Scanner, is_begun
@@ -82,7 +82,8 @@ class Source:
     @cached_property
     def _content(self) -> tuple[dict[str, frozenset[str]], frozenset[str]]:
         """The content words of each sentence, and those of all sentences and the heading."""
-        by_sentence = {sentence: frozenset(self.terms(sentence)) for sentence in sentences(self.text)}
+        found = sentences(self.text)
+        by_sentence = dict(zip(found, map(frozenset, map(self.terms, found)), strict=True))
         return by_sentence, frozenset(self.terms(self.heading)).union(*by_sentence.values())
 
     def quote(self, terms: Set[str]) -> str | None:
@@ -118,12 +119,11 @@ class CitationGate:
     """
 
     def __init__(
-        self, passages: Sequence[str], terms: Terms, *, headings: Sequence[str] = (), abroad: bool = False
+        self, passages: Iterable[str], terms: Terms, *, headings: Iterable[str] = (), abroad: bool = False
     ) -> None:
-        self._sources: list[Source] = []
+        """`headings`: none, or one for each passage."""
+        self._sources = list(map(Source, passages, headings or repeat(""), repeat(terms)))
         self._terms = terms
-        for text, heading in zip_longest(passages, headings, fillvalue=""):
-            self.add(text, heading)
         self._abroad = abroad
         self._scanner = Scanner()
         self._tail = ""
@@ -180,10 +180,12 @@ class CitationGate:
         for n, words in marker.entries:
             check = (n, words)
             if check not in self._checks:
-                exists = 0 < n <= len(self._sources)
-                self._checks[check] = (
-                    self._quote(self._sources[n - 1], words, self._statement) if exists else None
-                )
+                if not 0 < n <= len(self._sources):
+                    self._checks[check] = None
+                elif words is None:
+                    self._checks[check] = self._sources[n - 1].quote(self._statement.terms)
+                else:
+                    self._checks[check] = self._quote(self._sources[n - 1], words, self._statement)
             quote = self._checks[check]
             if quote is None:
                 self.dropped += 1
@@ -204,14 +206,15 @@ class CitationGate:
         elif statement and not (self._borne and statement.startswith(self._borne)):
             self.unborne[-1 if same else len(self.unborne) :] = [statement]
 
-    def _quote(self, source: Source, words: str | None, statement: Statement) -> str | None:
-        verbatim = source.verbatim.find(words) if words is not None else None
-        if words is not None and verbatim is None:
+    def _quote(self, source: Source, words: str, statement: Statement) -> str | None:
+        """The quote for a statement whose marker quotes these words of the passage."""
+        verbatim = source.verbatim.find(words)
+        if verbatim is None:
             return None
-        if verbatim is not None and verbatim.specific and self._is_foreign(statement.text, source):
+        if verbatim.specific and self._is_foreign(statement.text, source):
             return verbatim.text
         quote = source.quote(statement.terms)
-        return verbatim.text if quote is not None and verbatim is not None and verbatim.specific else quote
+        return verbatim.text if quote is not None and verbatim.specific else quote
 
     def _is_foreign(self, statement: str, source: Source) -> bool:
         counts = function_word_counts(statement)

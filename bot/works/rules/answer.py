@@ -101,9 +101,12 @@ class Answer:
 
     async def _by_model(self) -> AsyncGenerator[Event, None]:
         passages = self._result.passages
-        gate = CitationGate((), self._terms, abroad=self._snapshot.language not in self._snapshot.languages)
-        for passage in passages:
-            gate.add(flowing(passage.text), passage.heading)
+        gate = CitationGate(
+            map(flowing, map(attrgetter("text"), passages)),
+            self._terms,
+            headings=map(attrgetter("heading"), passages),
+            abroad=self._snapshot.language not in self._snapshot.languages,
+        )
         yield Status(self._say("rules.asking", model=self._snapshot.answerer))
         prompt = rag(self._snapshot, passages, self._pictures)
         try:
