@@ -108,13 +108,15 @@ def safe(text: str, *secrets: str | None) -> str:
 class ParameterRules:
     """What a model has refused so far and is therefore not sent again.
 
-    Parameters in `optional` may be left out, and those in `other_names` have a second name to try. `sees` and `streams`
-    are true until the model refuses images or refuses to stream (perhaps for this account only).
+    Parameters in `optional` may be left out, and those in `other_names` have a second name to try. `learnt`: one was
+    refused, so that requests must `fit`. `sees` and `streams` are true until the model refuses images or refuses to
+    stream (perhaps for this account only).
     """
 
     optional: tuple[str, ...] = ()
     other_names: dict[str, str] = field(default_factory=dict)
     left_out: set[str] = field(default_factory=set)
+    learnt: bool = False
     sees: bool = True
     streams: bool = True
     _renamed: dict[str, str] = field(default_factory=dict)
@@ -166,13 +168,13 @@ class Cooldowns:
 
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock
-        self._until: dict[str, tuple[float, str]] = {}
-        """For each model the end of its pause, and the fault."""
+        self.until: dict[str, tuple[float, str]] = {}
+        """For each model that failed since its last answer, the end of its pause, and the fault."""
 
     def active(self, chain: Iterable[str]) -> dict[str, str]:
         """The models of `chain` that are paused now, with their faults."""
         now = self._clock()
-        return {model: self._until[model][1] for model in chain if self._until.get(model, (now,))[0] > now}
+        return {model: self.until[model][1] for model in chain if self.until.get(model, (now,))[0] > now}
 
     def start(self, model: str, error: UserError) -> str:
         """Pause a model for as long as its fault suggests; returns the fault's name."""
@@ -181,8 +183,5 @@ class Cooldowns:
         if fault == "rate_limit" and isinstance(error, ModelError) and error.retry_after_s:
             rest = min(error.retry_after_s, LONGEST_REST_S)
         if rest:
-            self._until[model] = (self._clock() + rest, fault)
+            self.until[model] = (self._clock() + rest, fault)
         return fault
-
-    def clear(self, model: str) -> None:
-        self._until.pop(model, None)

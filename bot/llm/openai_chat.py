@@ -209,16 +209,11 @@ class _Call:
     signed: object = None
 
 
-def _content(delta: object) -> tuple[str, str]:
+def _content(parts: list[object] | Mapping[str, object]) -> tuple[str, str]:
     """The text and the thoughts of a delta: Mistral sends both as a list of parts in the content. Some gateways send
     one part without a list, or texts in a list."""
-    parts = getattr(delta, "content", None)
-    if isinstance(parts, Mapping):
-        parts = [parts]
-    if not isinstance(parts, list):
-        return text(delta, "content"), ""
     said = thought = ""
-    for part in parts:
+    for part in [parts] if isinstance(parts, Mapping) else parts:
         said += part if isinstance(part, str) else text(part, "text")
         inner = field(part, "thinking")
         thought += text(part, "thinking") + "".join(
@@ -269,7 +264,8 @@ class ChatAnswer(Answer):
             self._own[_DETAILS] = _grown(self._own.get(_DETAILS, []), details)
         if signed := getattr(delta, _SIGNED, None):
             self._own[_SIGNED] = signed
-        said, thought = _content(delta)
+        parts = getattr(delta, "content", None)
+        said, thought = _content(parts) if isinstance(parts, list | Mapping) else (text(delta, "content"), "")
         if thought:
             self._think(thought)
         yield self._part(*self._thoughts.feed(said))

@@ -295,7 +295,7 @@ class Models:
                 passed[model] = self._cooldowns.start(model, error)
                 log.warning("%s of %s: %s failed: %s", step, run.id, model, error)
             if answered:
-                self._cooldowns.clear(model)
+                self._cooldowns.until.pop(model, None)
                 self.failing.pop(model.partition(":")[0], None)
                 return
         raise failed[chain[0]]
@@ -334,7 +334,9 @@ class Models:
         price = partial(prices.cost, settings, short)
         async with self.budget.spending(run.request, key, spec.model, most, price) as meter:
             answer = provider.stream(short, member_prompt, meter)
-            async with aclosing(tracing.chat(answer, role, settings, short, member_prompt, meter)) as pieces:
+            if tracing.current.get().span.is_recording():
+                answer = tracing.chat(answer, role, settings, short, member_prompt, meter)
+            async with aclosing(answer) as pieces:
                 async for piece in pieces:
                     if isinstance(piece, Completion):
                         meter.whole = True

@@ -224,6 +224,7 @@ class Service:
                     continue
                 if rules.learn(failed.report, request, overrides):
                     log.info("%s refuses a parameter; asking otherwise", label)
+                    rules.learnt = True
                     if RAW in overrides:
                         self._remember(model, current)
                     meter.usage = before
@@ -301,7 +302,8 @@ class Service:
         if self._unread and not self._unread.keys().isdisjoint(_turns(model, prompt)):
             overrides[RAW] = None
         left_out = rules.left_out | {RAW} if RAW in overrides else rules.left_out
-        return rules.fit(self._request(model, prompt, left_out), overrides)
+        request = self._request(model, prompt, left_out)
+        return rules.fit(request, overrides) if rules.learnt else request
 
     def _remember(self, model: str, prompt: Prompt) -> None:
         """Remember the turns whose thoughts this model does not accept."""

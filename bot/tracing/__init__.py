@@ -234,18 +234,10 @@ def embeddings(model: str, address: str) -> Iterator[None]:
         yield
 
 
-def chat(
+async def chat(
     pieces: Pieces, role: str, service: ProviderConfig, model: str, prompt: Prompt, meter: Meter
 ) -> Pieces:
-    """The model's answer, traced as a span while it streams if the run is traced."""
-    if not current.get().span.is_recording():
-        return pieces
-    return _traced(pieces, role, service, model, prompt, meter)
-
-
-async def _traced(
-    pieces: Pieces, role: str, service: ProviderConfig, model: str, prompt: Prompt, meter: Meter
-) -> Pieces:
+    """The model's answer, traced as a span while it streams."""
     about: dict[str, Value] = {
         "gen_ai.operation.name": "chat",
         "gen_ai.provider.name": service.kind if service.kind in _KINDS else service.name,
