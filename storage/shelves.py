@@ -9,8 +9,8 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from itertools import groupby
-from operator import itemgetter
+from itertools import groupby, starmap
+from operator import attrgetter, itemgetter
 
 from storage.db import Database
 from storage.document_rows import VISIBLE, Lesson
@@ -91,14 +91,15 @@ class Shelves:
         )
         async with self._db.read() as connection:
             version = await connection.scalar(self._version, {"space": space, "shelf": shelf})
-            rows = {row[0]: ShelvedRow(*row) for row in await connection.execute(heads)}
+            shelved = list(starmap(ShelvedRow, await connection.execute(heads)))
+            by_id = dict(zip(map(attrgetter("id"), shelved), shelved, strict=True))
             for document, title, path in await connection.execute(sections):
-                rows[document].sections.append((title, tuple(json.loads(path))))
+                by_id[document].sections.append((title, tuple(json.loads(path))))
             for document, section in await connection.execute(chunks):
-                rows[document].chunk_sections.append(section)
+                by_id[document].chunk_sections.append(section)
             for document, section, target in await connection.execute(links):
-                rows[document].links.append((section, target))
-        return version or 0, list(rows.values())
+                by_id[document].links.append((section, target))
+        return version or 0, shelved
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter, OrderedDict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
 from bot.retrieval.contents import ShelvedDocument
@@ -48,7 +48,7 @@ class OpenShelf:
         self.shelf = Shelf(documents)
         self.documents = frozenset(self._sections)
 
-    def see_also(self, sections: Sequence[tuple[str, int]]) -> list[str]:
+    def see_also(self, sections: Iterable[tuple[str, int]]) -> list[str]:
         """Existing titles that the authors of these sections refer to."""
         titles: dict[str, None] = {}
         for section in sections:

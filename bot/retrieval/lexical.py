@@ -72,6 +72,8 @@ def terms(text: str, language: str) -> list[str]:
 
             stemmers[name] = Stemmer.Stemmer(name, 50000)
         words = stemmers[name].stemWords(words)
+    if all(map(str.isascii, words)):  # folded already
+        return words
     return [word if word.isascii() else fold(word) for word in words]
 
 

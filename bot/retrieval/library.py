@@ -9,6 +9,7 @@ import asyncio
 import copy
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import compress
 from operator import attrgetter
 from typing import TYPE_CHECKING
 
@@ -142,10 +143,10 @@ class Library:
             ranked, options = await self._ranked(
                 space, shelf, opened, question, candidates, notices, lookup=lookup, within=within
             )
-            ids = [hit.chunk_id for hit in ranked.hits]
+            ids = list(map(attrgetter("chunk_id"), ranked.hits))
             rows = await self._passages.get(space, dict.fromkeys([*ids, *ranked.weighed]))
-            hits = [hit for hit in ranked.hits if hit.chunk_id in rows]
-            if len(hits) == len(ranked.hits):
+            hits = list(compress(ranked.hits, map(rows.__contains__, ids)))
+            if len(hits) == len(ids):
                 break  # otherwise a book was removed during the search
         if ranked.weighed:
             chunks = [rows[id].chunk for id in ranked.weighed if id in rows]
@@ -168,7 +169,7 @@ class Library:
             confident=ranked.confident and bool(passages),
             titled=ranked.evidence.title,
             nearest=list(dict.fromkeys(map(attrgetter("section_title"), passages)))[:NEAREST],
-            see_also=opened.see_also([(hit.document_id, hit.section) for hit in hits[:NEAREST]]),
+            see_also=opened.see_also(map(attrgetter("document_id", "section"), hits[:NEAREST])),
             notices=notices,
             doubtful=ranked.doubtful and bool(passages),
         )

@@ -99,14 +99,15 @@ def question_terms(
         question = bare or question
     if UNSPACED.search(question):  # a function word ends the word before it, where no space does
         question = re.sub(_CHINESE, " ", question)
-    question = respelt_prefixes(question, languages, postings)
+    if _respellable(tuple(languages))[1].search(question):
+        question = respelt_prefixes(question, languages, postings)
     length = max(len(question.split()), sum(map(len, UNSPACED.findall(question))) // 2)
     name = not question.rstrip().endswith(_ASKS) and length <= _NAME_WORDS
     asked = question.strip() if name else name_asked(question)
     if language is not None and language not in languages:
         alike, other = _foreign(question, language, languages, postings)
         return QuestionTerms(alike, other.words, name, asked, other, foreign=True)
-    other_languages = [other for other in languages if other != language] if language is not None else []
+    other_languages = sorted(set(languages) - {language}) if language is not None else []
     idle = _idle(language, tuple(languages))
     spellings = _spellings(question, languages)
     heads = list(map(heading_terms, languages))

@@ -10,7 +10,7 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from operator import attrgetter, itemgetter
+from operator import add, attrgetter, itemgetter
 from typing import TYPE_CHECKING
 
 from bot.retrieval.chunk import SEPARATOR
@@ -162,9 +162,8 @@ class Shelf:
         told, rows = np.zeros(0, np.int32), 0
         asks_row = not (question.foreign or question.name) and len(question.words) >= _ROW_WORDS
         if asks_row and self._postings.has_rows:
-            told, rows = self._postings.told_by_rows(
-                [(*word.terms, *word.columns) for word in question.words]
-            )
+            _, spelt, columns = zip(*question.words, strict=True)
+            told, rows = self._postings.told_by_rows(list(map(add, spelt, columns)))
         if searched is not None:
             told = told[searched[told]]
         lexical, cosines, scores, followed = self._scored(
@@ -180,12 +179,12 @@ class Shelf:
         if searched is not None:
             first = {number: kind for number, kind in first.items() if searched[number]}
         ranked = list(dict.fromkeys([*first, *order]))[: options.k]
+        falling = scores[ranked].astype(np.float64)
         if first:
+            falling[np.isin(ranked, list(first))] = 1.0 + (float(scores[order[0]]) if order else 1.0)
             ranked = self._contents.in_order(ranked, first)
-        top = float(scores[order[0]]) if order else 1.0
-        falling = sorted([1.0 + top if n in first else float(scores[n]) for n in ranked], reverse=True)
         hits = []
-        for number, score in zip(ranked, falling, strict=True):
+        for number, score in zip(ranked, sorted(falling.tolist(), reverse=True), strict=True):
             document, section, _, _ = self._contents.sections[int(self._section_of[number])]
             id = self._contents.documents[document][0]
             by = first.get(number) or ("bridge" if number in followed else "search")
