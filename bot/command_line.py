@@ -289,7 +289,7 @@ def _is_open(verb: Verb, option: Option, line: str, first: Token, text: Sequence
 
 def _option(verb: Verb, word: str) -> tuple[Option | None, str | None]:
     """The option that a word with dashes names, and the value after "=". A word that resembles no option belongs to the
-    text, unless the text is terse.
+    text, unless the text `rejects_dashes`.
     """
     name, _, inline = _DASHES.sub("", word).partition("=")
     if option := verb.option(name.lower().replace("_", "-")):
@@ -300,8 +300,10 @@ def _option(verb: Verb, word: str) -> tuple[Option | None, str | None]:
     close = nearest(name.lower(), names)
     if close:
         raise UserError("commands.unknown_option", verb=verb.path, name=name, nearest=close)
-    if verb.argument and not verb.argument.many and not (verb.argument.terse and name[0].isalpha()):
-        return None, None
+    if verb.argument and not verb.argument.many:
+        mistaken = verb.argument.rejects_dashes and name[0].isalpha() and not _names_argument(verb, word)
+        if not mistaken:
+            return None, None
     if not names:
         raise UserError("commands.no_option", verb=verb.path, name=name)
     raise UserError(

@@ -56,7 +56,7 @@ class Argument:
 
     The text becomes Request.text; a list becomes the option `name`. `kind`, `choices`, `completes` and `most` are as an
     option's; a "channel" is chosen if the platform has a list of its channels. `terse`: no word of the text begins with
-    two hyphens, so such a word is an unknown option.
+    two hyphens; see `rejects_dashes`.
     """
 
     name: str
@@ -73,6 +73,14 @@ class Argument:
     def limit(self) -> int:
         """The most characters."""
         return self.most or _most_chars(self.completes)
+
+    @property
+    def rejects_dashes(self) -> bool:
+        """Whether a word with two hyphens before it is an unknown option, not part of the text: the text is `terse`, or
+        only a name that is completed.
+        """
+        name = self.completes not in ("", "command") and self.most is None and " " not in self.name
+        return self.terse or name
 
 
 @dataclass(frozen=True, slots=True)

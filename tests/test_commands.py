@@ -188,6 +188,7 @@ def test_dice_may_have_two_signs() -> None:
         ("/rules roll 2d6 --foo", "commands.unknown_option_only", None),
         ("/story roll 2d6 --foo", "commands.unknown_option_only", None),
         ("/council show answers --foo", "commands.unknown_option_only", None),
+        ("/script report --picture", "commands.unknown_option_only", None),
         ("/library jobs --frobnicate", "commands.no_option", None),
         ("/rules ask what --shelf", "commands.option_value", None),
         ("/rules ask what --k many", "commands.option_number", None),

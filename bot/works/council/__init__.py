@@ -65,7 +65,7 @@ VERBS: tuple[Verb, ...] = (
     _verb(
         "show",
         "ballots 2",
-        Argument("what", "verbs.arg_what", completes="council", terse=True),
+        Argument("what", "verbs.arg_what", completes="council"),
         (_RUN, PRIVATE),
     ),
     _verb(

@@ -24,7 +24,7 @@ VERBS: tuple[Verb, ...] = (
     ),
     Verb("house", "stop", bare=True, stops=True),
     Verb("house", "new", bare=True),
-    Verb("house", "tour", "2", Argument("step", "verbs.arg_tour", required=False), bare=True),
+    Verb("house", "tour", "2", Argument("step", "verbs.arg_tour", required=False, terse=True), bare=True),
     Verb(
         "house",
         "usage",

@@ -40,7 +40,7 @@ VERBS: tuple[Verb, ...] = (
     _verb(
         "lookup",
         "Grappled",
-        Argument("name", "verbs.arg_name", completes="section", terse=True),
+        Argument("name", "verbs.arg_name", completes="section"),
         (SHELF, PRIVATE),
         outside="where they may ask",
     ),
@@ -69,7 +69,7 @@ VERBS: tuple[Verb, ...] = (
     _verb(
         "see",
         "1",
-        Argument("ref", "verbs.arg_ref", completes="section", terse=True),
+        Argument("ref", "verbs.arg_ref", completes="section"),
         (SHELF, PRIVATE),
         outside="where they may ask",
     ),

@@ -69,17 +69,17 @@ VERBS: tuple[Verb, ...] = (
         asks=True,
     ),
     _verb("ideas", "The Last Ferry", _SCRIPT, (PRIVATE,)),
-    _verb("drop", "3", Argument("idea", "verbs.arg_idea", most=20), (_OF_SCRIPT,)),
+    _verb("drop", "3", Argument("idea", "verbs.arg_idea", most=20, terse=True), (_OF_SCRIPT,)),
     _verb("drafts", "The Last Ferry", _SCRIPT, (PRIVATE,)),
     _verb(
         "compare",
         '1 3 --script "The Last Ferry"',
-        Argument("drafts", "verbs.arg_drafts", required=False, most=40),
+        Argument("drafts", "verbs.arg_drafts", required=False, most=40, terse=True),
         (_OF_SCRIPT, PRIVATE),
     ),
     _verb("list", personal=True),
     _verb("scenes", "The Last Ferry", _SCRIPT, (PRIVATE,)),
-    _verb("scene", "12", Argument("scene", "verbs.arg_scene", most=300), (_OF_SCRIPT, PRIVATE)),
+    _verb("scene", "12", Argument("scene", "verbs.arg_scene", most=300, terse=True), (_OF_SCRIPT, PRIVATE)),
     _verb(
         "report", "The Last Ferry", _SCRIPT, (Option("character", "verbs.option_character", most=80), PRIVATE)
     ),

@@ -52,7 +52,7 @@ VERBS: tuple[Verb, ...] = (
     _verb(
         "speed",
         "1.2 --for me",
-        Argument("speed", "verbs.arg_speed", required=False, most=10),
+        Argument("speed", "verbs.arg_speed", required=False, most=10, terse=True),
         (FOR, WORK),
         sets=True,
     ),
