@@ -106,6 +106,24 @@ async def test_a_choice_of_doing_nothing_says_that_there_is_nothing_to_type(tmp_
     assert paper.lines == ["Go on?", "  Yes  /council ask --yes -- Who?", "  Leave it  nothing to type"]
 
 
+async def test_choices_that_only_the_text_in_their_windows_tells_apart_are_not_offered(
+    tmp_path: Path,
+) -> None:
+    windows = [
+        Choice(f"Change {n} first…", "/story act", "What do you do?", filled=text) for n, text in TURNS
+    ]
+    plays = [Choice(f"Play {n}", f"/story act -- {text}") for n, text in TURNS]
+    paper = await shown(
+        tmp_path, Choices("As it is:", tuple(plays)), Choices("Or change it first:", tuple(windows))
+    )
+    assert paper.lines == ["As it is:", "  Play 1  /story act -- I wait.", "  Play 2  /story act -- I run."]
+    alone = await shown(tmp_path, Choices("", (windows[0],)))
+    assert alone.lines == ["", "  Change 1 first…  /story act …"]
+
+
+TURNS = ((1, "I wait."), (2, "I run."))
+
+
 async def test_another_title_for_the_open_stage_is_a_line_and_not_another_stage(tmp_path: Path) -> None:
     outbox = FakeOutbox()
     paper = await shown(

@@ -208,7 +208,7 @@ async def test_the_table_shows_what_holds_and_admins_get_buttons(ask: Asker) -> 
     assert buttons["Ana"] == []
     assert [choice.label for choice in buttons["Bia"]] == list(OF_CHANNELS)
     works = next(choice for choice in buttons["Bia"] if choice.label == "works")
-    assert (works.command, works.filled) == ("/settings set --for channel", "works rules")
+    assert (works.command, works.filled) == ("/settings set works --for channel", "rules")
 
 
 async def test_another_spaces_channels_are_not_shown(ask: Asker) -> None:

@@ -11,6 +11,7 @@ import os
 import re
 import sys
 import time
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
@@ -129,11 +130,17 @@ def _hash(shown: Sequence[str]) -> str:
 
 
 def typable(choices: Sequence[Choice]) -> tuple[Choice, ...]:
-    """The choices that can be typed. If two have the same command, only the one that asks no question can."""
+    """The choices that can be typed. If two have the same command, only the one that asks no question can, and neither
+    of two that differ by the text in their windows.
+    """
+    same = Counter(choice.command.strip() for choice in choices)
     asking_nothing = {choice.command.strip() for choice in choices if not choice.asks}
-    return tuple(
-        choice for choice in choices if not (choice.asks and choice.command.strip() in asking_nothing)
-    )
+
+    def lost(choice: Choice) -> bool:
+        command = choice.command.strip()
+        return command in asking_nothing or (same[command] > 1 and choice.filled != "")
+
+    return tuple(choice for choice in choices if not (choice.asks and lost(choice)))
 
 
 class TerminalView:
@@ -177,6 +184,8 @@ class TerminalView:
                 self._screen.status(self._stages.run, progress(event, ink.width - 4, self._pace.left(event)))
             case Citation(n=n):
                 self._citations[n] = event
+            case Choices() if event.taken is None and not typable(event.choices):
+                pass
             case Choices(prompt=prompt):
                 await self._block([ink.wrap(clean(prompt)), *self._offered(event)])
             case Picture(name=name, png=data, alt=alt):

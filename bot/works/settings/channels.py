@@ -112,7 +112,6 @@ def _shown() -> Sequence[Setting]:
 
 
 def _button(name: str, values: dict[str, str], say: Words) -> Choice:
-    filled = f"{name} {values[name]}".strip()
     return Choice(
-        name, "/settings set --for channel", asks=say("channels.asks", name=name), form=True, filled=filled
+        name, f"/settings set {name} --for channel", say("channels.asks", name=name), filled=values[name]
     )
