@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from bot.adapters.terminal import feed
 from bot.adapters.terminal.conversation import Conversation
 from bot.adapters.terminal.feed import Feed
 from bot.adapters.terminal.markdown import Ink
@@ -86,6 +87,39 @@ async def test_what_an_earlier_process_left_is_not_in_the_output_of_a_pipe() -> 
     assert await feed.run(opened(), given_lines("/roll 1d10")) == 0
     assert out.getvalue() == "9\n"
     assert "It broke off." in beside.getvalue()
+
+
+@pytest.mark.parametrize("line", ["/library add srd.md", "/rules roll 2d6"])
+async def test_lines_that_wait_for_a_job_say_why_beside_the_answers(
+    line: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(feed, "PATIENCE_S", 0)
+    out, beside, read = io.StringIO(), io.StringIO(), asyncio.Event()
+
+    async def play(request: Request) -> AsyncGenerator[Shown, None]:
+        yield Text(request.verb)
+        if request.verb in ("add", "roll"):
+            await read.wait()
+            for _ in range(9):
+                await asyncio.sleep(0)
+
+    async def opened() -> FakeApp:
+        return FakeApp(play)
+
+    async def typed() -> AsyncIterator[str]:
+        yield line
+        yield "Who?"
+        read.set()
+
+    output, elsewhere = (
+        PlainOutput(PlainScreen(stream, Ink(False, 10**6), None), Path("unused")) for stream in (out, beside)
+    )
+    conversation = Conversation("en", None, reader="pipe")
+    assert await Feed(conversation, output, overtake=False, elsewhere=elsewhere).run(opened(), typed()) == 0
+    assert out.getvalue().splitlines() == [line.split()[1], "ask"]
+    why = "The lines after this one wait until it is done" if line.startswith("/library") else ""
+    assert beside.getvalue().startswith(why)
+    assert beside.getvalue().count("\n") == bool(why)
 
 
 async def test_a_view_that_fails_says_so_on_standard_error_and_once(

@@ -22,6 +22,7 @@ from bot.adapters.terminal.conversation import (
     only_adults,
 )
 from bot.adapters.terminal.view import Claims
+from bot.commands import verb
 from bot.events import Request, Speak, UserError
 from bot.platforms import Platform
 from bot.runs.requests import WATCH
@@ -29,6 +30,9 @@ from bot.view import View
 
 if TYPE_CHECKING:
     from bot.speech.clips import Clips, Post
+
+PATIENCE_S = 3.0
+"""How many seconds a job of a pipe may take before its reader learns why the next lines wait."""
 
 
 class Output(Protocol):
@@ -116,6 +120,7 @@ class Feed:
         self._overtake = overtake
         self._waiting: asyncio.Queue[_Line | None] = asyncio.Queue()
         self._pending: list[_Line] = []
+        self._arrived = asyncio.Event()
         self._app: Application | None = None
         self._clips: Clips | None = None
         self._failed = False
@@ -186,6 +191,7 @@ class Feed:
                 line.stops = await self._stop()
             self._pending.append(line)
             self._waiting.put_nowait(line)
+            self._arrived.set()
         self._waiting.put_nowait(None)
 
     async def _stop(self) -> int:
@@ -220,12 +226,26 @@ class Feed:
             return
         if self._overtaken(line):  # a /stop arrived while the request was on its way
             await app.stop(self._conversation.place)
-        status = await ticket.wait()
+        explaining = asyncio.create_task(self._explain(request))
+        try:
+            status = await ticket.wait()
+        finally:
+            explaining.cancel()
         await self._conversation.follow_language(app)
         if self._clips is not None:  # a pipe's reader finds it after its text
             await self._clips.settled()
         self._failed |= status == "failed"
         await self._output.done(ticket.run, status)
+
+    async def _explain(self, request: Request) -> None:
+        """Say why lines wait for a job: only of a pipe, and `elsewhere`, since it answers none of them."""
+        if self._overtake or not verb(request.work, request.verb).background:
+            return
+        await asyncio.sleep(PATIENCE_S)
+        while len(self._pending) < 2:  # the first is the job's own
+            self._arrived.clear()
+            await self._arrived.wait()
+        await self._elsewhere.note(request.id, self._conversation.say("terminal.lines_wait"))
 
     async def _local(self, line: _Line, local: LocalVerb) -> None:
         if local.verb == "help":
