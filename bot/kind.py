@@ -227,7 +227,8 @@ class Kind:
     one of its runs: its text is the new words, and it `answers` that run. `sections` are its tables in config.toml, by
     their names, each a frozen dataclass: see `bot.config.settings`. `examine` checks them for the doctor. `service` is
     what it does besides its runs; it gets its work, or None if the bot runs without it. `plain` returns the verb for a
-    person's plain text in a place (by the person's id), "" for the verb that is `plain`. `stands_for` replaces a
+    person's plain text in a place (by the person's id), "" for the verb that is `plain`. `claims` returns the verb for
+    plain text that belongs to this work wherever plain text is a question, "" for none. `stands_for` replaces a
     request before it is stored. `checks` checks a request before it is sent, while a window can still show what is
     wrong. `pressed` checks the request of a button. `in_view` says what another work's question is about, such as the
     character whom the asker plays; None for nothing. `knows` says whether there is an answer to plain text, without
@@ -252,6 +253,7 @@ class Kind:
     service: Callable[[Resources, Runs, Work | None], Service] | None = None
     shapes: Callable[[Config], Mapping[str, Shape]] = lambda config: {}
     plain: Callable[[Resources, Place, str, str], Awaitable[str]] | None = None
+    claims: Callable[[str], Awaitable[str]] | None = None
     stands_for: StandsFor | None = None
     checks: Checks | None = None
     pressed: Pressed | None = None

@@ -52,7 +52,7 @@ story: interview work models strangers | arc work | initiative work
 course: add work books models admin | replace work books models admin | remove work admin
 course: ask work models strangers | list work | outline work | quiz work models strangers | answer work strangers
 course: score work strangers | lesson work strangers | finish work strangers
-schedule: reminder | recap | nudge | lesson | list | remove | follow | unfollow | remind
+schedule: reminder | recap | nudge | lesson | list | remove | follow | unfollow | remind | offer
 script: add work books models | replace work books models | remove work | share work | ask work models strangers
 script: brainstorm work models strangers | ideas work | drop work | drafts work | compare work | list work
 script: scenes work | scene work | report work | analysis work | analysed work strangers | export work

@@ -95,8 +95,10 @@ class Dispatcher:
         """
         patient_with_an_event()
         verb = commands.verb(request.work, request.verb)
-        # People cannot type an inner verb; it comes from a choice, or as the child of an interrupted run.
-        if verb.inner and not (request.answers or request.parent):
+        # People cannot type an inner verb; it comes from a choice, from plain text, or as the child of an interrupted
+        # run.
+        plain = bool(request.options.get(commands.FOLLOW_UP))
+        if verb.inner and not (request.answers or request.parent or plain):
             raise UserError("commands.unknown_verb_only", name=verb.path, help="help")
         if verb.admin and not request.author.admin:
             raise UserError("app.admins", verb=verb.path)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import TYPE_CHECKING
 
 from bot.kind import Kind, Runs, Typed
@@ -54,6 +55,7 @@ VERBS: tuple[Verb, ...] = (
     Verb("schedule", "follow", "4f09ac", _CODE, personal=True),
     Verb("schedule", "unfollow", "4f09ac", _CODE, personal=True),
     Verb("schedule", "remind", inner=True),
+    Verb("schedule", "offer", argument=Argument("text", "verbs.arg_reminder"), inner=True),
 )
 
 
@@ -87,4 +89,18 @@ async def _checks(resources: Resources, request: Request) -> None:
         await rule_of(request, str(await resources.settings.zone(request)))
 
 
-KIND = Kind("schedule", VERBS, make, completes={"schedule": _schedule}, service=_service, checks=_checks)
+async def _claims(text: str) -> str:
+    from bot.works.schedule.asked import reminder_in
+
+    return "offer" if await asyncio.to_thread(reminder_in, text) else ""
+
+
+KIND = Kind(
+    "schedule",
+    VERBS,
+    make,
+    completes={"schedule": _schedule},
+    service=_service,
+    checks=_checks,
+    claims=_claims,
+)

@@ -36,7 +36,7 @@ _DAYTIME = re.compile(
 )
 """An hour with its part of the day: "8 da noite", "9h30 da manhã"."""
 _NOON = re.compile(r"\b(?:ao |at )?(?:meio[- ]dia|noon)\b", re.IGNORECASE)
-_BARE_HOUR = re.compile(r"\b[àa]s (\d{1,2})(?!\s?h|[\d:.])\b", re.IGNORECASE)
+_BARE_HOUR = re.compile(r"\b(?:[àa]s|at) (\d{1,2})(?!\s?h|[\d:.]|\s?[ap]\.?m)\b", re.IGNORECASE)
 _IN_THE_MORNING = re.compile(r"\s+(?:de|pela) manhã\b", re.IGNORECASE)
 _IN_TWO_DAYS = re.compile(r"\b(?:depois de amanhã|(?:the )?day after tomorrow)\b", re.IGNORECASE)
 _DAY_OF_MONTH = re.compile(r"\b(?:n?o )?dia (\d{1,2})\b(\s+de\b|/)?", re.IGNORECASE)

@@ -10,9 +10,11 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
 
 from bot.events import Choice, Choices, Event, Notice, Request, Stage, Text, UserError
+from bot.markdown import harmless
 from bot.settings import zone_of
 from bot.words import Words, words
 from bot.work import Run
+from bot.works.schedule.asked import reminder_in
 from bot.works.schedule.calendar import SCHEDULED
 from bot.works.schedule.times import LAST_OF_EVERY_MONTH, Rule, read, repeated
 from storage.schedules import ScheduleRow
@@ -60,6 +62,7 @@ class Scheduling:
             "follow": self._follow,
             "unfollow": self._follow,
             "remind": self._remind,
+            "offer": self._offer,
         }
         return verbs.get(run.request.verb, self._add)(run)
 
@@ -118,6 +121,19 @@ class Scheduling:
         way = Choice(say("schedule.button_remove"), f"/schedule remove {run.id[-CODE:]}")
         ways = (Choice(say("schedule.button_follow"), f"/schedule follow {run.id[-CODE:]}"), way)
         yield Choices("", ways if request.verb == "reminder" else (way,))
+
+    async def _offer(self, run: Run) -> AsyncGenerator[Event, None]:
+        """Offer the command of a reminder that was asked for in plain text."""
+        say = words(run.request.locale)
+
+        async def asked() -> tuple[str, str]:
+            return await asyncio.to_thread(reminder_in, run.request.text) or (run.request.text, "")
+
+        what, when = await run.step("asked", asked, tuple[str, str])
+        yield Stage("schedule", say("schedule.is_reminder"))
+        yield Text(say("schedule.offer", when=harmless(when)) + f"\n\n> {harmless(what)}")
+        line = f'/schedule reminder --when "{when}" -- {what}'
+        yield Choices("", (Choice(say("schedule.button_set"), line),))
 
     async def _list(self, run: Run) -> AsyncGenerator[Event, None]:
         say = words(run.request.locale)

@@ -343,6 +343,15 @@ async def test_plain_text_answers_the_open_question_and_a_question_goes_to_the_c
         assert await verb("the old queen") == "course/answer"
         assert await verb("When do they swarm?") == "course/ask"
         assert await verb("B", thread="another") == "course/ask"
+        reminder = "Me lembra toda segunda às 9h de olhar as abelhas"
+        assert [await verb(reminder, thread=thread) for thread in ("t", "another")] == ["schedule/offer"] * 2
+        (offered,) = [
+            each
+            for each in await learners.do("offer", reminder, work="schedule", **plain)
+            if isinstance(each, Choices)
+        ]
+        line = '/schedule reminder --when "toda segunda às 9h" -- olhar as abelhas'
+        assert [choice.command for choice in offered.choices] == [line]
         assert "cannot tell which answer" in await learners.said("answer", "hm", **plain)
         assert "Right" in await learners.said("answer", await learners.letter(1), **plain)
         # By its number, also not in order; Bia's first one is still open.

@@ -52,6 +52,8 @@ NEW_YORK = "America/New_York"
         ("sábado, 3h30 da tarde", "2026-11-28 15:30"),
         ("8h da manhã", "2026-11-25 08:00"),
         ("segunda às 9", "2026-11-30 09:00"),
+        ("Monday at 9", "2026-11-30 09:00"),
+        ("Monday at 9 pm", "2026-11-30 21:00"),
         ("amanhã de manhã às 9h", "2026-11-25 09:00"),
         ("depois de amanhã 10h", "2026-11-26 10:00"),
         ("the day after tomorrow at 10:00", "2026-11-26 10:00"),
