@@ -284,9 +284,9 @@ def _perform(config: Config, locale: str, asked: dict[str, Any]) -> int:
     from bot.adapters import termination
     from bot.adapters.terminal.one_shot import perform
     from bot.adapters.terminal.paths import absolute
-    from bot.commands import verb
+    from bot.commands import ROWS
 
-    row = verb(asked["command"], asked["verb"])
+    row = ROWS[asked["command"], asked["verb"]]
     options = {option.name: asked[option.name] for option in row.options if option.name in asked}
     argument = asked.get("given", "")
     if row.argument is not None and row.argument.many:

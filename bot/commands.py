@@ -33,10 +33,19 @@ MAX_LINE = 8_000
 """The most characters of one typed line: more than a question needs, fewer than any model's window has."""
 
 KINDS: Final[Mapping[str, Kind]] = {name: import_module(f"bot.works.{name}").KIND for name in ALL}
-ROWS: Final[Mapping[tuple[str, str], Verb]] = {
-    (verb.work, verb.name): verb for kind in KINDS.values() for verb in kind.verbs
-}
-"""Every verb by its work and its name, including inner verbs."""
+
+
+class _Rows(dict[tuple[str, str], Verb]):
+    def __missing__(self, key: tuple[str, str]) -> Verb:
+        raise UserError("commands.unknown_verb_only", name=" ".join(key), help="help")
+
+
+ROWS: Final[Mapping[tuple[str, str], Verb]] = _Rows(
+    ((verb.work, verb.name), verb) for kind in KINDS.values() for verb in kind.verbs
+)
+"""Every verb by its work and its name, including inner verbs. Raises UserError ("commands.unknown_verb…") for any other
+key.
+"""
 TABLE: Final = tuple(verb for verb in ROWS.values() if not verb.inner)
 """The verbs that people can use."""
 SETTINGS: Final[Mapping[str, Setting]] = {
@@ -62,14 +71,6 @@ DEFAULT_WORK: Final = ALL[0]
 def make_works(resources: Resources, runs: Runs) -> dict[str, Work]:
     """Every kind of work by its name, ready to run."""
     return {name: kind.make(resources, runs) for name, kind in KINDS.items()}
-
-
-def verb(work: str, name: str) -> Verb:
-    """The row of a work's verb, inner verbs included. Raises UserError ("commands.unknown_verb…") if there is none."""
-    row = ROWS.get((work, name))
-    if row is None:
-        raise UserError("commands.unknown_verb_only", name=f"{work} {name}", help="help")
-    return row
 
 
 def by_heading(rows: Sequence[Verb]) -> list[tuple[str, list[Verb]]]:

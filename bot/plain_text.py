@@ -118,7 +118,7 @@ class PlainText:
         """Whether an answer will be found, as far as that can be known before a model is asked."""
         if (knows := commands.KINDS[request.work].knows) is None:
             return True
-        verb = commands.verb(request.work, request.verb)
+        verb = commands.ROWS[request.work, request.verb]
         return await knows(self._resources, await self._channel_rules.filled(verb, request))
 
     def close(self) -> None:

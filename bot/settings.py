@@ -81,6 +81,8 @@ ACCESS: Final = "access."
 """The prefix of the rules that say who may do what: see `bot.access`."""
 BUDGETS: Final = "budget."
 """The prefix of the budgets of people, groups, channels and the space: see `bot.admin_budgets`."""
+HOUSE_RULES: Final = "house_rule."
+"""The prefix of the space's own rulings, which every question about rules reads: see `bot.works.rules`."""
 SPACES = 1_000
 """The most spaces in the cache."""
 SHARED_S: Final = 0.3
@@ -132,8 +134,8 @@ class Settings:
         return {row.name.removeprefix(prefix): row for row in here}
 
     async def of_space(self, space: str, *prefixes: str) -> list[SettingRow]:
-        """The space's rows with one of the prefixes `ACCESS` and `BUDGETS`, in order. Rows from the config, for names
-        that are not stored, have the scope "config"."""
+        """The space's rows with one of the prefixes `ACCESS`, `BUDGETS` and `HOUSE_RULES`, in order. Rows from the
+        config, for names that are not stored, have the scope "config"."""
         rows = dict[str, SettingRow]()
         for row in await self._of(space):
             if row.scope == "space" and row.name.startswith(prefixes):
@@ -168,6 +170,13 @@ class Settings:
         async with self._turn:
             await self.store.write(space, values, person)
             await self._remember(space)
+
+    async def add(self, space: str, person: str, name: str, value: str) -> bool:
+        """Set a value for the whole space unless it has one; returns whether it did."""
+        async with self._turn:
+            added = await self.store.add(space, name, value, person)
+            await self._remember(space)
+            return added
 
     async def reset(self, place: Place, person: str, name: str, scope: Scope) -> bool:
         """Remove the setting of this scope; returns whether there was one."""
@@ -270,7 +279,7 @@ class Settings:
 
     async def _remember(self, space: str) -> None:
         names = (*LATELY, *self._at_hand)
-        self._remembered[space] = await self.store.named(space, names, (ACCESS, BUDGETS))
+        self._remembered[space] = await self.store.named(space, names, (ACCESS, BUDGETS, HOUSE_RULES))
         if len(self._remembered) > SPACES:
             self._read.pop(self._remembered.popitem(last=False)[0], None)
 

@@ -29,9 +29,6 @@ class View(Protocol):
         nothing more.
         """
 
-    async def close(self, status: Ended) -> None:
-        """Note that the run's end, as `status`, is stored."""
-
 
 class Unseen:
     """A view that shows nothing."""
@@ -45,9 +42,6 @@ class Unseen:
     async def flush(self, status: Ended) -> None:
         return
 
-    async def close(self, status: Ended) -> None:
-        return
-
 
 @runtime_checkable
 class Waiting(Protocol):
@@ -58,3 +52,11 @@ class Waiting(Protocol):
 
     async def unless_shown(self, seconds: float) -> None:
         """Take it back if another view, which has begun meanwhile, shows the run in other messages."""
+
+
+@runtime_checkable
+class Closing(Protocol):
+    """A view that does something once its run's end is stored."""
+
+    async def close(self, status: Ended) -> None:
+        """Note that the run's end, as `status`, is stored."""

@@ -138,9 +138,9 @@ def test_it_has_its_help_and_its_names_in_both_languages(tree: Path) -> None:
     assert "Ask a question, and let the dice say yes or no." in python(tree, "-c", told, "en")
     assert "Faça uma pergunta e deixe os dados dizerem sim ou não." in python(tree, "-c", told, "pt-BR")
     named = (
-        "from bot.adapters.discord.received.commands import path_of; from bot.commands import verb;"
+        "from bot.adapters.discord.received.commands import path_of; from bot.commands import ROWS;"
         " from bot.words import words;"
-        " print(path_of(words('pt-BR'), verb('oracle', 'ask')))"
+        " print(path_of(words('pt-BR'), ROWS['oracle', 'ask']))"
     )
     assert python(tree, "-c", named).strip() == "oráculo perguntar"
 

@@ -83,9 +83,6 @@ class _ScreenView:
         self._screen.texts[self._run] = self._text
         self._screen.ends.append((self._run, status))
 
-    async def close(self, status: Ended) -> None:
-        return
-
 
 @asynccontextmanager
 async def running(data: Path, screen: Screen, **scripts: Script) -> AsyncIterator[App]:

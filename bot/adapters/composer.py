@@ -81,7 +81,7 @@ class Composer(Generic[AnyPage]):
         self._dialect = dialect
         self._say = words(request.locale)
         self._messages = StageMessages(self._run, self._space, outbox, home, writers, dialect, self._context)
-        verb = commands.verb(request.work, request.verb)
+        verb = commands.ROWS[request.work, request.verb]
         self._messages.unhurried = verb.inner and not verb.ordered  # scheduled, or begun by another run
         self._pressed = request.answers != "" or REPEATS in request.options
         self._shared = PRIVATE in verb.options and not verb.guarded
@@ -240,9 +240,6 @@ class Composer(Generic[AnyPage]):
             return False
         await messages.take_back()
         return True
-
-    async def close(self, status: Ended) -> None:
-        """Do nothing: `flush` has shown the end."""
 
     async def _enter(self, stage: Stage) -> None:
         """Open a stage, or retitle the open one. A message that showed the run's waiting becomes the

@@ -185,7 +185,7 @@ class Intake:
 
     async def keep_pace(self, request: Request) -> None:
         """Raise UserError for a turn while the person already has the allowed number of turns waiting in its place."""
-        is_turn = commands.verb(request.work, request.verb).turn
+        is_turn = commands.ROWS[request.work, request.verb].turn
         if is_turn and await self.app.runs.turns(request) >= self._waiting:
             raise UserError("edge.turns_waiting", n=self._waiting)
 
@@ -216,7 +216,7 @@ class Intake:
         self, parsed: Parsed, files: tuple[File, ...], place: Place, author: str
     ) -> Invocation:
         """The invocation of a parsed message; plain text becomes the work of the place's session. Raises UserError."""
-        row = parsed.verb or commands.verb(*await self.app.plain(place, author, parsed.text))
+        row = parsed.verb or commands.ROWS[await self.app.plain(place, author, parsed.text)]
         return Invocation(row, parsed.text, parsed.options, files, plain=parsed.verb is None)
 
     async def arranged(self, invocation: Invocation, place: Place, author: str) -> Invocation:
@@ -225,7 +225,7 @@ class Intake:
         """
         row = invocation.row
         if spoken := row is commands.PLAY and "leave" not in invocation.options:
-            row = commands.verb(*await self.app.plain(place, author, invocation.text))
+            row = commands.ROWS[await self.app.plain(place, author, invocation.text)]
         pressed = invocation.answers and not spoken
         decided = PRIVATE.name in invocation.options or pressed or invocation.again is not None
         if decided or not await self.app.channel_rules.answers_privately(row, place):
@@ -248,7 +248,7 @@ class Intake:
         past = await self.app.request_of(location.space, run)
         if past is None or self._for_another(past, location):
             raise UserError("edge.gone")
-        row = commands.verb(past.work, past.verb)
+        row = commands.ROWS[past.work, past.verb]
         if row.argument is not None and row.argument.required and not (past.text or past.files):
             raise UserError("edge.gone")  # its author has deleted it
         options = dict(past.options)

@@ -97,7 +97,7 @@ class PendingForm:
 
     @property
     def row(self) -> Verb:
-        return commands.verb(self.work, self.verb)
+        return commands.ROWS[self.work, self.verb]
 
     def most(self, limit: int) -> int:
         """The most characters of its text in a window that allows `limit`, because the text around it counts too."""
@@ -212,7 +212,7 @@ def choice_form(chosen: StoredChoice, run: str, *, private: bool = False) -> Pen
 def late_invocation(pressed: Request, late: PressedLate) -> Invocation:
     """The invocation that answers a late press, with the text that the person had typed."""
     run = pressed.answers or str(pressed.options[UNDER]).removeprefix(RUN)
-    return Invocation(commands.verb(pressed.work, late.verb), pressed.text, late.options, answers=run)
+    return Invocation(commands.ROWS[pressed.work, late.verb], pressed.text, late.options, answers=run)
 
 
 def _pressed(chosen: StoredChoice, run: str, parsed: Parsed, private: bool) -> dict[str, OptionValue]:

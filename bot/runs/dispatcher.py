@@ -94,7 +94,7 @@ class Dispatcher:
         the request is not allowed or could not be stored; then nothing was started.
         """
         patient_with_an_event()
-        verb = commands.verb(request.work, request.verb)
+        verb = commands.ROWS[request.work, request.verb]
         # People cannot type an inner verb; it comes from a choice, from plain text, or as the child of an interrupted
         # run.
         plain = bool(request.options.get(commands.FOLLOW_UP))
@@ -195,7 +195,7 @@ class Dispatcher:
                 await self._received(follows, None)
             raise UserError("edge.sent_before")
         if meant is not request and not meant.parent:  # spoken words are a request like typed ones
-            meant = await self.allowed(commands.verb(meant.work, meant.verb), meant)
+            meant = await self.allowed(commands.ROWS[meant.work, meant.verb], meant)
         return meant, follows
 
     async def _received(
@@ -230,7 +230,7 @@ class Dispatcher:
         """Start the run of a stored request; if the database is down and other processes share it, as soon as it is
         back. Raises StorageFault.
         """
-        row = commands.verb(request.work, request.verb)
+        row = commands.ROWS[request.work, request.verb]
         try:
             if (row.plain or row.holds) and request.text.strip():
                 # Before the run, which may wait, so that plain text that comes meanwhile belongs to the same session.
@@ -270,7 +270,7 @@ class Dispatcher:
             return False
         if (kind := commands.KINDS.get(session.work)) is None:  # a work of an earlier release
             return True
-        if not commands.verb(*commands.plain_verb(session.work)).asks:
+        if not commands.ROWS[commands.plain_verb(session.work)].asks:
             return False
         words = request.text.rstrip("? ")
         return kind.plain is None or not await kind.plain(self._resources, place, author, words)

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from bot import metrics, tracing
 from bot.access import MODELS, needs
-from bot.commands import KINDS, verb
+from bot.commands import KINDS, ROWS
 from bot.events import (
     Answered,
     Changed,
@@ -52,7 +52,7 @@ from bot.runs.requests import (
 from bot.runs.showing import InOrder, Showings, note, show_again
 from bot.runs.withdrawals import Withdrawals
 from bot.settings import BUDGETS
-from bot.view import VIEW_S, View, Waiting
+from bot.view import VIEW_S, Closing, View, Waiting
 from bot.waiting import wait_at_most
 from bot.words import words
 from bot.work import Work
@@ -175,7 +175,7 @@ class Execution:
                 written = True
             except StorageFault as fault:
                 _log.warning("run %s has ended as %s, which could not be kept: %s", run, status, fault)
-            if view is not None:
+            if view is not None and isinstance(view, Closing):
                 await wait_at_most(view.close(status), VIEW_S, f"the view of run {run} was not closed")
             if written:
                 if live.request.files or run in self._resources.incoming.brought:
@@ -279,7 +279,7 @@ class Execution:
                 if self._live.order.others(live):
                     await self._wait_in_line(live, view)
                 await self._live.keep(request.id, "running")
-            row = verb(request.work, request.verb)
+            row = ROWS[request.work, request.verb]
             platform = self._platforms[request.place.platform]
             alone = platform.for_one is None or (request.origin != "" and platform.for_one(request.origin))
             run = DurableRun(
@@ -362,7 +362,7 @@ class Execution:
             return
         if not await self._resources.settings.of_space(request.place.space, BUDGETS):
             return
-        if MODELS not in needs(verb(request.work, request.verb), request):
+        if MODELS not in needs(ROWS[request.work, request.verb], request):
             return
         for key, values in await budgets.words(request):
             notice = Notice(words(request.locale)(key, **values))
@@ -395,7 +395,7 @@ class Execution:
             live.ending = False
         with suppress(StorageFault):  # after a crash the answer is then shown again, in the same messages
             await self._live.keep(run, "answered")
-        if live.shown or not live.request.parent:
+        if isinstance(view, Closing) and (live.shown or not live.request.parent):
             await wait_at_most(view.close(status), VIEW_S, f"the view of run {run} was not closed")
         self._live.order.leave(live)
         live.answered.set_result(status)

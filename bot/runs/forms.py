@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator
 
 from bot.command_line import escaped, line_for
-from bot.commands import UNDER, verb
+from bot.commands import ROWS, UNDER
 from bot.events import Choice, Choices, Event, Request, Stage, Text
 from bot.words import words
 from bot.work import Run
@@ -14,7 +14,7 @@ from bot.work import Run
 async def offer_form(run: Run) -> AsyncGenerator[Event, None]:
     """The answer to a verb whose required text is missing: a button that opens its form."""
     request, say = run.request, words(run.request.locale)
-    row = verb(request.work, request.verb)
+    row = ROWS[request.work, request.verb]
     assert row.argument is not None, "only a verb with an argument lacks text"
     yield Stage("form", "")
     yield Text(say("commands.form", verb=row.path, example=row.example_in(say)))
@@ -26,7 +26,7 @@ async def offer_form(run: Run) -> AsyncGenerator[Event, None]:
 
 def offer_correction(request: Request) -> tuple[Choices, ...]:
     """Offer, under a refusal, a button that reopens the window with the text that was typed into it."""
-    row, say, text = verb(request.work, request.verb), words(request.locale), request.text
+    row, say, text = ROWS[request.work, request.verb], words(request.locale), request.text
     if row.argument is None or not text or request.files:  # no window asks for files
         return ()
     line = line_for(row, request.options)

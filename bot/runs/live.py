@@ -127,7 +127,7 @@ class LiveRuns:
         whose = (request.place, request.author.id)
         return sum(
             (other.place, other.author.id) == whose
-            and commands.verb(other.work, other.verb).turn
+            and commands.ROWS[other.work, other.verb].turn
             and other.id != request.id
             for other in await self.going(request.place.space)
         )
@@ -147,7 +147,7 @@ class LiveRuns:
             return (request.place == place or theirs) and request.verb != "stop"
 
         requests = [each for each in await self.going(place.space) if meant(each) and not each.parent]
-        answers = [each for each in requests if not commands.verb(each.work, each.verb).background]
+        answers = [each for each in requests if not commands.ROWS[each.work, each.verb].background]
         return sum([await self.stop_run(each) for each in answers or requests])
 
     async def stop_where(self, matches: Callable[[Request], bool]) -> int:

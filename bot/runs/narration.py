@@ -10,7 +10,7 @@ from collections.abc import AsyncGenerator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from bot.commands import verb
+from bot.commands import ROWS
 from bot.events import Request, Speak, Speaking
 from bot.view import VIEW_S
 from bot.waiting import wait_at_most
@@ -68,7 +68,7 @@ class Narration:
 
     async def _narrated(self, request: Request) -> bool:
         narrates = self._platforms[request.place.platform].narrates
-        return narrates is None or verb(request.work, request.verb).speaks or await narrates(request)
+        return narrates is None or ROWS[request.work, request.verb].speaks or await narrates(request)
 
     async def _claim(self, request: Request, key: str) -> bool:
         """Reserve a text for speaking; False if it was reserved before."""

@@ -65,7 +65,7 @@ def composed(request: Request) -> Request:
 
     Paths are not changed: a file system may distinguish composed and decomposed names.
     """
-    row, options, files = commands.verb(request.work, request.verb), dict(request.options), request.files
+    row, options, files = commands.ROWS[request.work, request.verb], dict(request.options), request.files
     for name, value in request.options.items():
         if isinstance(value, str) and ((option := row.option(name)) is None or option.completes != "path"):
             options[name] = normalize("NFC", value)
@@ -102,7 +102,7 @@ def line_of(request: Request) -> Hashable:
     """The line in which a run waits for earlier ones: a library job in its shelf's line, any other run in its place's
     line or in the one that the request names; None if it does not wait.
     """
-    verb = commands.verb(request.work, request.verb)
+    verb = commands.ROWS[request.work, request.verb]
     waits = verb.ordered or (request.line != "" if request.parent else verb.background)
     if not waits:
         return None

@@ -111,7 +111,7 @@ class Revisions:
                 # Check again whether they may, because the rules may have changed since the message was written.
                 author = replace(request.author, admin=False, groups=None)
                 more = replace(request, verb=follows, text=text, options={}, files=(), line="", quoted=())
-                verb = commands.verb(request.work, follows)
+                verb = commands.ROWS[request.work, follows]
                 try:
                     await self._dispatcher.allowed(verb, replace(more, author=author))
                 except UserError as refusal:

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Literal, Union, cast, get_args
 from weakref import WeakValueDictionary
 
 from bot.events import Changed, Event, Place, Request, Shown, Status, Text
+from bot.view import Closing
 from bot.waiting import Background
 from storage.faults import StorageFault
 from storage.unshown import QUOTED, WITHDRAWN
@@ -196,7 +197,8 @@ class InOrder:
         await self._view.flush(status)
 
     async def close(self, status: Ended) -> None:
-        await self._view.close(status)
+        if isinstance(self._view, Closing):
+            await self._view.close(status)
 
     def drop(self) -> None:
         """Show nothing: the process is closing."""

@@ -37,7 +37,7 @@ def test_a_window_that_stands_open_while_the_release_changes() -> None:
     lacking = pending_form(WINDOW)
     assert lacking.author == "21"
     asked = lacking.asked("What is this?")
-    assert (asked.row, asked.text) == (commands.verb("rules", "ask"), "What is this?\n\n> text")
+    assert (asked.row, asked.text) == (commands.ROWS["rules", "ask"], "What is this?\n\n> text")
     assert (asked.options, asked.files, asked.answers) == ({"private": True}, (), "")
 
 

@@ -33,6 +33,7 @@ from bot.events import (
     Status,
     Text,
 )
+from bot.view import Closing
 from bot.words import words
 from tests.fakes.application import FakeApp, FakeOutbox, nothing
 
@@ -317,6 +318,7 @@ async def test_what_a_crash_cut_off_elsewhere_goes_on_here_or_says_where_it_belo
         await watched.show(event)
     assert bool(paper.lines) == (reader in ("person", "program")), "not in the middle of something else"
     await watched.flush("done")
+    assert isinstance(watched, Closing)
     await watched.close("done")
     shown = "\n".join(paper.lines)
     told = {"person": " · interrupted before; the conversation continues here", "program": ""}

@@ -11,7 +11,7 @@ import pytest
 
 from bot.adapters.intake import PEOPLE, Cooldowns, Intake
 from bot.adapters.invocation import Invocation
-from bot.commands import verb
+from bot.commands import ROWS
 from bot.config import LimitsConfig
 from bot.events import Author, Ended, UserError
 from bot.runs.live import LiveRuns
@@ -82,7 +82,7 @@ def test_only_what_asks_a_model_is_counted_as_a_question() -> None:
     app: Any = None
 
     def allowed(work: str, name: str, **given: Any) -> int:
-        return sent(Intake(app, "discord", lambda _: False, limits), Invocation(verb(work, name), **given))
+        return sent(Intake(app, "discord", lambda _: False, limits), Invocation(ROWS[work, name], **given))
 
     assert allowed("rules", "ask") == allowed("library", "add") == allowed("story", "start") == 3
     assert allowed("story", "lore") == allowed("story", "undo") == allowed("rules", "roll") == 5

@@ -10,7 +10,7 @@ import pytest
 from discord import app_commands
 
 from bot.adapters.discord.received.commands import command, read, slots
-from bot.commands import verb
+from bot.commands import ROWS
 from bot.events import UserError
 from bot.verb import Verb
 from bot.words import words
@@ -24,7 +24,7 @@ async def nobody(interaction: discord.Interaction, kind: str, typed: str) -> lis
 
 
 def test_a_row_becomes_its_command() -> None:
-    lookup = command(verb("rules", "lookup"), nothing, nobody)
+    lookup = command(ROWS["rules", "lookup"], nothing, nobody)
     name, shelf, _ = lookup.parameters
     assert (lookup.name, lookup.description) == ("lookup", words("en")("verbs.rules_lookup"))
     assert (name.description, name.required, name.autocomplete) == ("a section's name", True, True)
@@ -34,30 +34,30 @@ def test_a_row_becomes_its_command() -> None:
 def test_a_number_and_a_text_have_their_limits() -> None:
     limits = {
         parameter.name: (parameter.min_value, parameter.max_value)
-        for parameter in command(verb("rules", "ask"), nothing, nobody).parameters
+        for parameter in command(ROWS["rules", "ask"], nothing, nobody).parameters
     }
     assert (limits["k"], limits["question"], limits["shelf"]) == ((1, 50), (1, 4_000), (1, 300))
 
 
 def test_a_free_text_may_be_left_out_and_a_file_is_an_attachment() -> None:
-    (question, *_) = slots(verb("rules", "ask"))
+    (question, *_) = slots(ROWS["rules", "ask"])
     assert (question.name, question.required) == ("question", False)
-    name, file = slots(verb("prompts", "edit"))
+    name, file = slots(ROWS["prompts", "edit"])
     assert (name.name, name.required, file.kind, file.required) == ("name", True, "file", False)
-    files = [one for one in slots(verb("library", "add")) if one.kind == "file"]
+    files = [one for one in slots(ROWS["library", "add"]) if one.kind == "file"]
     assert [file.required for file in files] == [True, False, False, False, False]
 
 
 def test_a_flag_that_is_off_was_not_given() -> None:
     given = {"question": "Why?", "shelf": None, "k": 3, "private": False, "file": None, "strategy": None}
-    assert read(verb("rules", "ask"), given) == ("Why?", {"k": 3}, ())
-    assert read(verb("rules", "ask"), given | {"private": True})[1] == {"k": 3, "private": True}
+    assert read(ROWS["rules", "ask"], given) == ("Why?", {"k": 3}, ())
+    assert read(ROWS["rules", "ask"], given | {"private": True})[1] == {"k": 3, "private": True}
 
 
 def test_a_text_that_was_left_out_is_told_apart_where_a_verb_needs_one() -> None:
-    assert read(verb("rules", "ask"), {})[0] is None
-    assert read(verb("council", "members"), {"list": None})[0] == ""
-    assert read(verb("library", "jobs"), {})[0] == ""
+    assert read(ROWS["rules", "ask"], {})[0] is None
+    assert read(ROWS["council", "members"], {"list": None})[0] == ""
+    assert read(ROWS["library", "jobs"], {})[0] == ""
 
 
 @pytest.mark.parametrize(
@@ -66,4 +66,4 @@ def test_a_text_that_was_left_out_is_told_apart_where_a_verb_needs_one() -> None
 )
 def test_a_value_of_another_kind_is_refused(options: dict[str, object]) -> None:
     with pytest.raises(UserError, match=r"discord\.outdated"):
-        read(verb("rules", "ask"), {"question": "Why?"} | options)
+        read(ROWS["rules", "ask"], {"question": "Why?"} | options)

@@ -71,9 +71,6 @@ class Shows:
         await asyncio.sleep(self.lasts_s)
         self._add(f"\n[{status}]\n")
 
-    async def close(self, status: Ended) -> None:
-        return
-
 
 def text_of(event: Event) -> str:
     """The words of an event, including its buttons and its file."""

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from bot.adapters.terminal.view import Claims
-from bot.commands import plain_verb, verb
+from bot.commands import ROWS, plain_verb
 from bot.config import Config, SpeechConfig
 from bot.events import (
     Answered,
@@ -36,7 +36,7 @@ from bot.llm.local_servers import LocalServer
 from bot.platforms import Platform
 from bot.speech.clips import Clips, Post
 from bot.speech.speech import Speech
-from bot.view import View
+from bot.view import Closing, View
 from bot.words import words
 from tests.fakes.engine import FakeEngine
 
@@ -208,7 +208,7 @@ class FakeApp:
         status: Ended = "done"
         line = self._lines.setdefault(request.place, asyncio.Lock())
         try:
-            if verb(request.work, request.verb).ordered:
+            if ROWS[request.work, request.verb].ordered:
                 async with line:
                     status = await self._show(request, view)
             else:
@@ -216,7 +216,8 @@ class FakeApp:
         except asyncio.CancelledError:
             status = "stopped"
         await view.flush(status)
-        await view.close(status)
+        if isinstance(view, Closing):
+            await view.close(status)
         return status
 
     async def _show(self, request: Request, view: View) -> Ended:

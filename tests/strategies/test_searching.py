@@ -65,7 +65,7 @@ def test_searches_that_a_model_names_are_trimmed_cut_and_counted() -> None:
 
 def test_the_config_the_option_and_the_factory_know_the_same_names() -> None:
     (strategy,) = (field for field in fields(RetrievalConfig) if field.name == "strategy")
-    ask = commands.verb("rules", "ask").option("strategy")
+    ask = commands.ROWS["rules", "ask"].option("strategy")
     assert ask is not None
     assert NAMES == tuple(strategy.metadata["works"]) == ask.choices
 

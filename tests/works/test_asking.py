@@ -26,16 +26,14 @@ from tests.strategies.conftest import Bench, opened
 
 def snapshots(bench: Bench) -> Snapshots:
     resources = bench.resources
-    settings = resources.config.retrieval
     return Snapshots(
         resources.library,
         resources.models,
         resources.prompts,
         resources.conversations,
-        settings,
-        resources.settings.roles,
+        resources.settings,
+        resources.config.retrieval,
         partial(why_no_books, resources),
-        HouseRules(resources.settings.store, resources.intake),
         [partial(kind.in_view, resources) for kind in KINDS.values() if kind.in_view is not None],
     )
 
@@ -43,7 +41,7 @@ def snapshots(bench: Bench) -> Snapshots:
 def asking(bench: Bench) -> Asking:
     resources = bench.resources
     files = QuestionFiles(resources.incoming, resources.intake, LibraryConfig().max_bytes)
-    house = HouseRules(resources.settings.store, resources.intake)
+    house = HouseRules(resources.settings, resources.intake)
     made = snapshots(bench)
     return Asking(files, resources.library, resources.models, resources.conversations, made, house)
 

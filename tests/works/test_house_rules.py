@@ -251,7 +251,7 @@ async def test_pinned_messages_are_kept_all_or_one(ask: Asker) -> None:
 
 
 async def test_the_last_place_is_not_taken_twice(ask: Asker) -> None:
-    house = HouseRules(ask.app.resources.settings.store, ask.app.resources.intake)
+    house = HouseRules(ask.app.resources.settings, ask.app.resources.intake)
     added = await asyncio.gather(*(house.add("local", "bia", [f"Rule {n}."]) for n in range(20)))
     numbers = [number for numbers in added for number in numbers]
     assert sorted(numbers) == list(range(1, 21))

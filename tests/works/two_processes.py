@@ -14,7 +14,7 @@ from pathlib import Path
 from sqlalchemy import create_engine, text
 
 from bot.command_line import parse
-from bot.commands import verb
+from bot.commands import ROWS
 from bot.events import Author, File, Place, Request
 from bot.runs.requests import request_to_json
 from storage.db import new_id
@@ -88,7 +88,7 @@ class Table:
     async def play(self, line: str, by: Author = BIA, *, process: int = 0) -> str:
         """Have a process do it; what was shown, in whichever process that was."""
         request = self.request(line, by)
-        self.played.add(verb(request.work, request.verb).path)
+        self.played.add(ROWS[request.work, request.verb].path)
         answer = await self.house.processes[process].order("perform", request=request_to_json(request))
         shown = await self.shown(request.id)
         assert answer["ended"] == "done", (line, answer, shown)
@@ -103,7 +103,7 @@ class Table:
     async def begin(self, line: str, by: Author = BIA, *, process: int = 0) -> str:
         """Have it begin; its run."""
         request = self.request(line, by)
-        self.played.add(verb(request.work, request.verb).path)
+        self.played.add(ROWS[request.work, request.verb].path)
         await self.house.processes[process].order("begin", request=request_to_json(request))
         return request.id
 

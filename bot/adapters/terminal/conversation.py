@@ -18,7 +18,7 @@ from bot.adapters.markdown import clean
 from bot.adapters.terminal.paths import absolute, absolutes
 from bot.adapters.terminal.view import typable
 from bot.command_line import Parsed, lacking_text, parse, with_words
-from bot.commands import FOLLOW_UP, verb
+from bot.commands import FOLLOW_UP, ROWS
 from bot.events import (
     Author,
     Changed,
@@ -34,7 +34,7 @@ from bot.events import (
 )
 from bot.kind import Typed
 from bot.manual import help_text
-from bot.view import Unseen, View
+from bot.view import Closing, Unseen, View
 from bot.words import Words, words
 from storage.faults import StorageFault
 
@@ -170,7 +170,7 @@ class Conversation:
         if (
             self.reader == "program"
             or request.place.platform != self.place.platform
-            or verb(request.work, request.verb).background
+            or ROWS[request.work, request.verb].background
         ):
             return _Reported(view, self)
         return _Resumed(view, request, self)
@@ -289,7 +289,8 @@ class _Reported:
         await self._attempt(self._view.flush(status))
 
     async def close(self, status: Ended) -> None:
-        await self._attempt(self._view.close(status))
+        if isinstance(self._view, Closing):
+            await self._attempt(self._view.close(status))
 
     async def _attempt(self, shown: Awaitable[None]) -> None:
         try:

@@ -35,7 +35,7 @@ from bot.events import (
 from bot.llm.completion import Completion
 from bot.platforms import Platform
 from bot.runs.requests import WATCH, composed
-from bot.view import View
+from bot.view import Closing, View
 from bot.words import Words
 
 if TYPE_CHECKING:
@@ -152,7 +152,8 @@ async def _direct(app: App, request: Request, output: Output, conversation: Conv
         status = "failed"
         await view.show(failure(request, error))
     await view.flush(status)
-    await view.close(status)
+    if isinstance(view, Closing):
+        await view.close(status)
     return status
 
 

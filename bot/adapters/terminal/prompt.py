@@ -42,7 +42,7 @@ from bot.adapters.terminal.markdown import BOLD, CYAN, DIM, RED, YELLOW, Ink, Ma
 from bot.adapters.terminal.player import Player
 from bot.adapters.terminal.view import Claims, Stages, TerminalView, save
 from bot.command_line import escaped, lines_of
-from bot.commands import verb
+from bot.commands import ROWS
 from bot.config import DEMO
 from bot.events import Request, UserError
 from bot.kind import Typed
@@ -307,7 +307,7 @@ class Prompt:
         self._forget(run)
 
     def _note(self, request: Request) -> None:
-        if verb(request.work, request.verb).background:
+        if ROWS[request.work, request.verb].background:
             self._jobs.add(request.id)
         else:
             self._answers[request.id] = request.verb
@@ -332,7 +332,7 @@ class Prompt:
     def _view(self, run: str, request: Request, outbox: Claims) -> View:
         self.ink = Ink(self.ink.colour, min(shutil.get_terminal_size().columns, _WIDEST))
         stages = Stages(outbox, request.place.space, run)
-        row = verb(request.work, request.verb)
+        row = ROWS[request.work, request.verb]
         # Only ordered runs stream, because two texts that grow at once could not be told apart.
         view = TerminalView(self, stages, words(request.locale), self._data / "files", hold=not row.ordered)
         return self.conversation.watched(view, request)

@@ -87,16 +87,15 @@ def make(resources: Resources, runs: Runs) -> Work:
     from bot.works.rules.work import Asking, Rules
 
     why_none = partial(why_no_books, resources)
-    house = HouseRules(resources.settings.store, resources.intake)
+    house = HouseRules(resources.settings, resources.intake)
     snapshots = Snapshots(
         resources.library,
         resources.models,
         resources.prompts,
         resources.conversations,
+        resources.settings,
         resources.config.retrieval,
-        resources.settings.roles,
         why_none,
-        house,
         [partial(kind.in_view, resources) for kind in KINDS.values() if kind.in_view is not None],
     )
     max_bytes = resources.config.section(LibraryConfig).max_bytes
@@ -128,7 +127,7 @@ async def _knows(resources: Resources, request: Request) -> bool:
         shelf = ""
     if shelf and (await resources.library.search(space, shelf, question)).confident:
         return True
-    house, say = HouseRules(resources.settings.store, resources.intake), words(request.locale)
+    house, say = HouseRules(resources.settings, resources.intake), words(request.locale)
     if not (rules := await house.all(space)):
         return False
     title, heading = say("rules.house"), say("rules.house_heading")

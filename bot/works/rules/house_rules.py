@@ -6,7 +6,7 @@ import asyncio
 import re
 import tempfile
 from collections import OrderedDict
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterable, Sequence
 from contextlib import aclosing
 from dataclasses import replace
 from pathlib import Path
@@ -16,16 +16,18 @@ from bot.events import Event, Request, Stage, Text, UserError
 from bot.retrieval.attached import Attached
 from bot.retrieval.intake import Item
 from bot.retrieval.results import ATTACHED, Passage, SearchResult, SectionText
+from bot.settings import HOUSE_RULES
 from bot.words import words
 from bot.work import Run
 
 if TYPE_CHECKING:
     from bot.retrieval.intake import Intake
     from bot.retrieval.library import Library
+    from bot.settings import Settings
     from bot.strategies.base import Searchable
-    from storage.settings import SettingsStore
+    from storage.settings import SettingRow
 
-PREFIX: Final = "house_rule."
+PREFIX: Final = HOUSE_RULES
 """The prefix of their rows' names; the number follows."""
 CHUNK: Final = "house:"
 """The prefix of their passages' ids; the number follows."""
@@ -47,22 +49,18 @@ Rule = tuple[int, str]
 class HouseRules:
     """Stores and searches house rules."""
 
-    def __init__(self, settings: SettingsStore, intake: Intake) -> None:
+    def __init__(self, settings: Settings, intake: Intake) -> None:
         self._settings = settings
         self._intake = intake
         self._opened: OrderedDict[tuple[str, str, tuple[Rule, ...]], Attached] = OrderedDict()
 
     async def all(self, space: str) -> list[Rule]:
         """Every rule of the space, by number."""
-        rules = list[Rule]()
-        for number, row in (await self._settings.under(space, PREFIX)).items():
-            if row.value:
-                rules.append((int(number), row.value))
-        return sorted(rules)
+        return rules_of(await self._settings.of_space(space, PREFIX))
 
     async def rows(self, space: str) -> list[Rule]:
         """All rules, including removed ones, whose words are "": their numbers are not used again."""
-        rows = await self._settings.under(space, PREFIX)
+        rows = await self._settings.store.under(space, PREFIX)
         return sorted((int(number), row.value) for number, row in rows.items())
 
     async def add(self, space: str, author: str, texts: Sequence[str]) -> list[int]:
@@ -72,7 +70,7 @@ class HouseRules:
         for text in texts:
             number += 1
             # Somebody else may use the number at the same time.
-            while not await self._settings.add(space, f"{PREFIX}{number}", text, author):
+            while not await self._settings.add(space, author, f"{PREFIX}{number}", text):
                 number += 1
             numbers.append(number)
         return numbers
@@ -86,7 +84,7 @@ class HouseRules:
         await self._room(space, len(rules))
         numbers, others = list[int](), list[str]()
         for number, text in rules:
-            if number is not None and await self._settings.add(space, f"{PREFIX}{number}", text, author):
+            if number is not None and await self._settings.add(space, author, f"{PREFIX}{number}", text):
                 numbers.append(number)
             else:
                 others.append(text)
@@ -101,18 +99,21 @@ class HouseRules:
     async def change(self, space: str, author: str, number: int, text: str) -> None:
         """Raises UserError for an unknown rule."""
         await self._existing(space, number)
-        await self._settings.set(space, f"{PREFIX}{number}", text, author)
+        await self._set(space, author, number, text)
 
     async def remove(self, space: str, author: str, number: int) -> str:
         """Remove a rule; returns its words. Raises UserError for an unknown rule."""
         text = await self._existing(space, number)
-        await self._settings.set(space, f"{PREFIX}{number}", "", author)
+        await self._set(space, author, number, "")
         return text
 
     async def get(self, space: str, number: int) -> str:
         """The words of a rule, "" for an unknown one."""
-        row = await self._settings.get(space, f"{PREFIX}{number}")
+        row = await self._settings.store.get(space, f"{PREFIX}{number}")
         return row.value if row is not None else ""
+
+    async def _set(self, space: str, author: str, number: int, text: str) -> None:
+        await self._settings.write(space, author, {("space", "", f"{PREFIX}{number}"): text})
 
     async def _existing(self, space: str, number: int) -> str:
         text = await self.get(space, number)
@@ -155,6 +156,11 @@ class HouseRules:
         finally:
             await asyncio.to_thread(_removed, folder)
         return attached
+
+
+def rules_of(rows: Iterable[SettingRow]) -> list[Rule]:
+    """The rules that these rows store, by number, without removed ones."""
+    return sorted((int(row.name.removeprefix(PREFIX)), row.value) for row in rows if row.value)
 
 
 def _removed(folder: Path) -> None:

@@ -13,10 +13,12 @@ from bot.conversation import Note, question_of
 from bot.events import Request, TransientError, UserError
 from bot.prompts import PromptText
 from bot.retrieval.language import detect_question
+from bot.settings import HOUSE_RULES
 from bot.strategies import SINGLE
 from bot.strategies.base import ROLE, Inquiry
 from bot.strategies.rewrite import Rewriting
 from bot.verb import DEFAULT_SHELF
+from bot.works.rules.house_rules import rules_of
 from bot.works.rules.question_files import picture_names
 
 if TYPE_CHECKING:
@@ -26,7 +28,7 @@ if TYPE_CHECKING:
     from bot.llm.registry import Models
     from bot.prompts import Prompts
     from bot.retrieval.library import Library
-    from bot.works.rules.house_rules import HouseRules
+    from bot.settings import Settings
     from bot.works.rules.question_files import Own
 
 _SHORT_NAME = 3
@@ -97,18 +99,17 @@ class Snapshot:
 class Snapshots:
     """Takes the snapshot of a question.
 
-    `_roles`: the models that a place has chosen. `_why_none`: see `bot.works.library.emptiness`. `_in_view`: what the
-    question refers to, by each kind of work that knows it.
+    `_why_none`: see `bot.works.library.emptiness`. `_in_view`: what the question refers to, by each kind of work that
+    knows it.
     """
 
     _library: Library
     _models: Models
     _prompts: Prompts
     _conversations: Conversations
-    _settings: RetrievalConfig
-    _roles: Callable[[Request], Awaitable[dict[str, list[str]]]]
+    _settings: Settings
+    _config: RetrievalConfig
     _why_none: Callable[[Request], Awaitable[str]]
-    _house: HouseRules
     _in_view: Sequence[Callable[[Request], Awaitable[InView | None]]]
 
     async def take(self, request: Request, own: Own) -> Snapshot:
@@ -118,7 +119,11 @@ class Snapshots:
             raise UserError("rules.picture_words", files=", ".join(pictures), n=len(pictures))
         question = question_of(asked)
         space = request.place.space
-        shelf, house = str(request.options.get("shelf") or ""), await self._house.all(space)
+        shelf, rules = (
+            str(request.options.get("shelf") or ""),
+            await self._settings.of_space(space, HOUSE_RULES),
+        )
+        house = rules_of(rules) if rules else []
         if shelf or not own.attached:
             try:
                 shelf = await self._library.shelf_for(space, shelf or None, DEFAULT_SHELF)
@@ -134,15 +139,16 @@ class Snapshots:
             languages_read.update(await self._library.within(own.attached).languages(space, ""))
         languages = sorted(languages_read)
         language = await asyncio.to_thread(detect_question, question, languages)
-        strategy_wanted = str(request.options.get("strategy") or self._settings.strategy)
-        roles = await self._roles(request)
+        strategy_wanted = str(request.options.get("strategy") or self._config.strategy)
+        roles = await self._settings.roles(request)
         models = self._models.with_roles(roles)
         helper = models.capabilities(ROLE)
         helps = helper is not None and helper.cites
         answers = models.capabilities("answerer")
         chosen = strategy_wanted if helps else SINGLE
         texts, names = list[tuple[str, str]](), list[str]()
-        for seen_by in self._in_view:
+        # Where a story is played, the conversation is the story's.
+        for seen_by in self._in_view if conversation.session is None else ():
             if (view := await seen_by(request)) is not None:
                 texts += [(view.name, view.text)] if view.text else []
                 names += [name for name in view.names if name.casefold() in question.casefold()]
@@ -165,7 +171,7 @@ class Snapshots:
             introduced=conversation.begun,
             strategy=chosen,
             wanted=strategy_wanted,
-            max_hops=self._settings.max_hops,
+            max_hops=self._config.max_hops,
             helper=helps,
             languages=languages,
             prompts=await self._prompts.texts(space, prompt_names),

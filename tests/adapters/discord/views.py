@@ -81,7 +81,6 @@ class Views:
         view = view or self.view()
         await show(view, *events)
         await view.flush(status)
-        await view.close(status)
 
 
 async def show(view: Composer[Page], *events: Shown) -> None:

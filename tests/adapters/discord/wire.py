@@ -165,7 +165,6 @@ class Bench:
         for event in events:
             await view.show(event)
         await view.flush(status)
-        await view.close(status)
 
 
 @asynccontextmanager

@@ -135,7 +135,6 @@ class Desk:
         for event in events:
             await view.show(event)
         await view.flush(status)
-        await view.close(status)
 
     def said(self, message: Message) -> list[str]:
         """What stands under it, by the bot."""

@@ -30,7 +30,7 @@ from bot.app import App
 from bot.config import SlackConfig, load
 from bot.events import Changed, Event, Request, Shown, Text
 from bot.platforms import Platform
-from bot.view import View
+from bot.view import Closing, View
 from bot.words import words
 from bot.work import Run
 from storage.outbox import Outbox
@@ -107,6 +107,7 @@ class Plain:
         await client.chat_postMessage(channel=root["channel"], thread_ts=root["ts"], text=text)
 
     async def close(self, status: Any) -> None:
+        assert isinstance(self._recorded, Closing)
         await self._recorded.close(status)
 
 

@@ -13,7 +13,7 @@ from slack_bolt.async_app import AsyncBoltContext
 from bot.adapters.slack.manifest import COMMANDS
 from bot.adapters.slack.received.commands import Invoked, line_of
 from bot.command_line import parse
-from bot.commands import BARE, TABLE, verb
+from bot.commands import BARE, ROWS, TABLE
 from bot.config import LimitsConfig
 from bot.verb import Verb
 from tests.adapters.slack.table import Table
@@ -213,8 +213,8 @@ async def test_a_window_that_is_for_admins_opens_for_who_has_just_become_one(at:
 
 
 async def test_what_is_for_others_is_asked_as_an_admin() -> None:
-    row = verb("settings", "set")
+    row = ROWS["settings", "set"]
     assert not row.for_admins("language en", {"for": "me"})
     for options in ({}, {"for": "channel"}, {"for": "everyone"}):
         assert row.for_admins("language en", options)
-    assert not verb("settings", "show").for_admins("language", {})
+    assert not ROWS["settings", "show"].for_admins("language", {})

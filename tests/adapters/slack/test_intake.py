@@ -22,7 +22,7 @@ from tests.adapters.slack.table import Table
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
-ROLL = commands.verb("rules", "roll")
+ROLL = commands.ROWS["rules", "roll"]
 
 
 class Acks:
@@ -193,7 +193,7 @@ async def test_a_choice_is_the_line_that_it_stands_for(at: Table) -> None:
 
 
 async def test_a_window_that_was_refused_may_be_sent_once_more(at: Table) -> None:
-    reindex, here = commands.verb("library", "reindex"), spot(at)
+    reindex, here = commands.ROWS["library", "reindex"], spot(at)
     assert await at.bot.intake.perform(here, press(at, "1"), Invocation(reindex), Acks()) == ""
     at.ana.admin = True
     run = await at.bot.intake.perform(here, press(at, "1"), Invocation(reindex), Acks())

@@ -123,7 +123,7 @@ async def test_what_comes_after_the_acknowledgement_is_not_waited_for(at: Table,
     app.failed.clear()
     async with asyncio.timeout(60):
         here, event = Location(at.ana.id, at.space, at.channel.id), f"action:{at.channel.id}"
-        run = await at.bot.intake.perform(here, event, Invocation(commands.verb("rules", "roll"), "2d6"), ack)
+        run = await at.bot.intake.perform(here, event, Invocation(commands.ROWS["rules", "roll"], "2d6"), ack)
     app.failed.set()
     await at.slack.until(lambda: at.whispers(at.ana))
     assert f"(run {run[:8]})" in at.whispers(at.ana)[0]

@@ -56,7 +56,6 @@ async def test_of_a_burst_every_answer_is_whole_without_waiting(bench: Desk) -> 
         for view in views:
             await show(view, *ANSWER[2:])
             await view.flush("done")
-            await view.close("done")
     answers = [[body(message) for message in root.thread] for root in roots]
     assert answers == [["### Answer\nIt is Ana."]] * BURST
     assert not any(

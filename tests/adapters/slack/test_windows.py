@@ -12,7 +12,7 @@ from bot.adapters.invocation import Invocation, PendingForm
 from bot.adapters.slack.placing import PLATFORM, Location
 from bot.adapters.slack.received import windows
 from bot.adapters.slack.received.windows import PART_CHARS, block_id, parts
-from bot.commands import ROWS, verb
+from bot.commands import ROWS
 from bot.config import LimitsConfig
 from bot.prompts import as_yaml
 from bot.runs.requests import event_id
@@ -179,7 +179,7 @@ async def test_what_is_refused_stays_in_the_window_and_can_be_sent_later(at: Tab
     clock = Clock()
     at.bot.intake._asks._clock = clock
     for _ in range(LimitsConfig().questions):
-        at.bot.intake.count(_spot(at), Invocation(verb("rules", "ask")))
+        at.bot.intake.count(_spot(at), Invocation(ROWS["rules", "ask"]))
     await at.slack.submit(at.ana, view, typed(QUESTION))
     assert view.open
     assert "is still here" in view.errors[block_id(0)]
@@ -243,7 +243,7 @@ async def test_a_long_prompt_has_several_fields_that_come_back_as_one_text(at: T
     intake = at.bot.intake
     trigger = at.slack.triggers.new(at.bia)
     here = _spot(at)
-    row = verb("prompts", "edit")
+    row = ROWS["prompts", "edit"]
     bia = replace(here, user=at.bia.id)
     await windows.ask(intake, trigger, bia, "e", PendingForm(row.work, row.name, before="rag "), filled=text)
     (view,) = views(at, at.bia)

@@ -19,7 +19,7 @@ from bot.adapters.intake import request_of
 from bot.adapters.invocation import Invocation, choice_form, choice_invocation, late_invocation
 from bot.adapters.stage_content import PageContext, StageContent
 from bot.adapters.stored_choices import StoredChoice
-from bot.commands import RUN, UNDER, verb
+from bot.commands import ROWS, RUN, UNDER
 from bot.events import Author, Choice, Choices, Place, PressedLate, Request
 from bot.words import words
 from bot.works.story.scene.buttons import AT_HEAD
@@ -106,7 +106,7 @@ def test_each_verb_behind_a_button_is_for_the_scene_above_it_or_names_what_it_is
     offered = lines_in_code()
     assert {"story undo", "story redo", "story act", "course finish"} <= offered, "they are found"
     for line in offered:
-        verb(*line.split())
+        assert tuple(line.split()) in ROWS
     of_scenes = {f"story {name}" for name in AT_HEAD}
     assert not of_scenes & NAMED.keys()
     assert offered - of_scenes == NAMED.keys() & offered, "say here what keeps a new button off other scenes"
@@ -351,7 +351,7 @@ async def test_where_scenes_are_stopped_or_fail_asking_again_is_about_that_scene
         failed = (await talk.say("I knock."))[-1]["run"]
         assert talk.app is not None
         turns = (await table.story()).length
-        again = Invocation(verb("story", "act"), "I knock.", {UNDER: f"{RUN}{failed}"})
+        again = Invocation(ROWS["story", "act"], "I knock.", {UNDER: f"{RUN}{failed}"})
         writer.next.clear()
         assert "number" in texts(await table.ask(again))
         assert (await table.story()).length == turns, "the turn is not taken twice"
@@ -359,7 +359,7 @@ async def test_where_scenes_are_stopped_or_fail_asking_again_is_about_that_scene
         before = await table.nodes()
         assert "has moved on" in texts(await table.ask(again))
         assert await table.nodes() == before
-        fresh = Invocation(verb("story", "act"), "I rest.", {UNDER: f"{RUN}{'0' * 32}"})
+        fresh = Invocation(ROWS["story", "act"], "I rest.", {UNDER: f"{RUN}{'0' * 32}"})
         await table.ask(fresh)
         assert (await table.story()).length == turns + 2, "a run that has taken no turn is simply asked again"
 

@@ -275,7 +275,7 @@ class Intake(intake.Intake):
     async def reworded(self, message: discord.Message, space: str, run: str, text: str) -> str:
         """The new text of an edited message's request, together with the messages that come with it."""
         past = await self.app.request_of(space, run)
-        if past is None or commands.verb(past.work, past.verb) not in QUOTABLE:
+        if past is None or commands.ROWS[past.work, past.verb] not in QUOTABLE:
             return text
         for begins in (True, False):
             along = await brought(message, self.me, begins=begins)

@@ -47,7 +47,7 @@ from bot.adapters.surface import (
     Unavailable,
 )
 from bot.adapters.writer import Rank, SideTasks, until_available, with_retries
-from bot.commands import verb
+from bot.commands import ROWS
 from bot.words import words
 
 if TYPE_CHECKING:
@@ -126,7 +126,7 @@ class DiscordHome:
         self._links = Links(client, request, records, self._side_tasks)
         self.line, self.link = self._links.line, self._links.link
         self.private = origin.private
-        row = verb(request.work, request.verb)
+        row = ROWS[request.work, request.verb]
         self.further = origin.private and row.plain and row.asks
         channel_surface = self._at(origin.channel, reply_to=origin.message)
         self.surface: Surface[Page] = (

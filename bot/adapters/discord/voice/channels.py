@@ -19,7 +19,7 @@ from bot.adapters.discord.received.placing import PLATFORM
 from bot.adapters.discord.voice import connection
 from bot.adapters.discord.voice.captions import Captions
 from bot.adapters.discord.voice.connection import VoiceChannel, VoiceConnection, connect
-from bot.commands import verb
+from bot.commands import ROWS
 from bot.events import Request, Speak, Speaking, TransientError, UserError
 from bot.speech.queue import HEARD, Queue, Reading
 from bot.waiting import Background
@@ -160,7 +160,7 @@ class VoiceChannels:
             await room.queue.add(
                 request, words_aloud.key, words_aloud.speaker, words_aloud.language, words_aloud.text
             )
-        elif _direct(request) or verb(request.work, request.verb).speaks:
+        elif _direct(request) or ROWS[request.work, request.verb].speaks:
             await self._clips.speak(request, words_aloud)
 
     async def speak_along(

@@ -249,7 +249,7 @@ class Shortcuts:
         values = body["view"]["state"]["values"]
         work, shelf = _chosen(values, WORK) or DEFAULT_WORK, _chosen(values, SHELF)
         text = windows.typed(body).strip()
-        row = commands.verb(*commands.plain_verb(work if work in asking_works() else DEFAULT_WORK))
+        row = commands.ROWS[commands.plain_verb(work if work in asking_works() else DEFAULT_WORK)]
         if not text:
             await windows.wrong(ack, body, say("slack_window.empty"))
             return

@@ -148,7 +148,7 @@ class SlackHome:
         self._origin = origin
         self._say = words(request.locale)
         self._named = title_of(request.text)
-        self._ordered = commands.verb(request.work, request.verb).ordered
+        self._ordered = commands.ROWS[request.work, request.verb].ordered
         self._workspace = Workspace(workspaces, origin.team, origin.enterprise)
         self._direct = partial(self._workspace.direct, origin.user)
         self._clock = writers.clock
@@ -459,7 +459,7 @@ def view_of(
     adapt = partial(as_typed, thread=threaded)
     dialect = Dialect(pages, adapt=adapt, roll_after_s=ROLL_AFTER_S, own_keys=OWN_KEYS)
     view = Composer(request, outbox, records.offers, home, writers, dialect, records.votes)
-    if not commands.verb(request.work, request.verb).planned:
+    if not commands.ROWS[request.work, request.verb].planned:
         return view
     asked = origin.asked if home.root_message is not None else None
     plan = Plan(request, outbox, home, writers, asked, words(request.locale))

@@ -208,6 +208,3 @@ class Planned:
         """See Waiting."""
         if isinstance(self._view, Waiting):
             await self._view.unless_shown(seconds)
-
-    async def close(self, status: Ended) -> None:
-        await self._view.close(status)
