@@ -125,8 +125,6 @@ class Budgets:
         exempt.
         """
         place, author = request.ruled_by, request.author
-        if not await self._settings.of_space(place.space, BUDGETS):
-            return []
         if author.admin and await self._exempt(place):
             return []
         budgets = await self.all(place.space)

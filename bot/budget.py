@@ -22,12 +22,14 @@ from bot import metrics
 from bot.events import Request, TransientError, UserError
 from bot.llm.base import Message, Meter, Prompt
 from bot.llm.completion import Usage
+from bot.settings import BUDGETS
 from storage.faults import StorageFault
 from storage.ledger import Allowance, Caps, OverCap, UsedSoFar
 from storage.patience import patiently
 
 if TYPE_CHECKING:
     from bot.config import BudgetConfig
+    from bot.settings import Settings
     from storage.ledger import Ledger, Settled
 
 Price: TypeAlias = Callable[[Usage], Awaitable[Decimal | None]]
@@ -175,19 +177,22 @@ def refused_by(allowance: Allowance, spent: Decimal) -> UserError:
 
 
 class Budget:
-    """Enters paid calls in the ledger, within the caps of `settings` and the `allowances` of a request."""
+    """Enters paid calls in the ledger, within the caps of `config` and the `allowances` of a request."""
 
     def __init__(
         self,
         ledger: Ledger,
-        settings: BudgetConfig,
+        config: BudgetConfig,
         *,
         note_s: float = 1.0,
+        settings: Settings | None = None,
         allowances: Callable[[Request], Awaitable[Sequence[Allowance]]] = _no_allowances,
     ) -> None:
+        """`allowances` are asked for in spaces with budgets in `settings`."""
         self._ledger = ledger
         self._allowances = allowances
         self._settings = settings
+        self._config = config
         self._note_s = note_s
         self._open: dict[str, _OpenCall] = {}
         """The calls in progress, by their entry."""
@@ -302,14 +307,15 @@ class Budget:
             raise self._refused(over) from None
 
     async def _caps(self, request: Request) -> Caps:
-        settings = self._settings
+        config, settings = self._config, self._settings
+        limited = settings is not None and await settings.of_space(request.place.space, BUDGETS)
         return Caps(
-            Decimal(str(settings.run_usd)),
-            None if settings.space_usd is None else Decimal(str(settings.space_usd)),
-            datetime.now(UTC) - timedelta(days=settings.space_days),
-            settings.run_tokens,
-            settings.space_tokens,
-            await self._allowances(request),
+            Decimal(str(config.run_usd)),
+            None if config.space_usd is None else Decimal(str(config.space_usd)),
+            datetime.now(UTC) - timedelta(days=config.space_days),
+            config.run_tokens,
+            config.space_tokens,
+            await self._allowances(request) if limited else (),
         )
 
     def _refused(self, over: OverCap) -> UserError:
@@ -320,7 +326,7 @@ class Budget:
             f"budget.{over.kind}",
             cap=amount(over.cap),
             spent=amount(over.spent),
-            days=self._settings.space_days,
+            days=self._config.space_days,
         )
 
     async def _settle(

@@ -135,7 +135,7 @@ class Resources:
         caches = Caches(database)
         caches.add(settings.changed)
         budgets = Budgets(settings, ledger)
-        budget = Budget(ledger, config.budget, allowances=budgets.of)
+        budget = Budget(ledger, config.budget, settings=settings, allowances=budgets.of)
 
         return cls(
             config=config,

@@ -133,6 +133,10 @@ class Settings:
         here.sort(key=lambda row: NEAREST.index(row.scope), reverse=True)
         return {row.name.removeprefix(prefix): row for row in here}
 
+    async def any_in(self, space: str) -> bool:
+        """Whether anything is set in the space that every request reads."""
+        return bool(await self._of(space) or self.configured.get(space))
+
     async def of_space(self, space: str, *prefixes: str) -> list[SettingRow]:
         """The space's rows with one of the prefixes `ACCESS`, `BUDGETS` and `HOUSE_RULES`, in order. Rows from the
         config, for names that are not stored, have the scope "config"."""
@@ -232,7 +236,7 @@ class Settings:
         Models that the config no longer permits are left out.
         """
         place, chosen = request.ruled_by, dict[str, list[str]]()
-        for role in ROLES:
+        for role in ROLES if await self.any_in(place.space) else ():
             if models := await self._chosen_models(place, request.author.id, role):
                 chosen[role] = models
         return chosen

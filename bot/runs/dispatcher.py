@@ -125,8 +125,11 @@ class Dispatcher:
         """The request with what the place's settings add to it. Raises UserError if a rule forbids it."""
         if request.author.outside:
             await self._outsiders.check(verb, request)
+        settings, space = self._resources.settings, request.place.space
+        if not await settings.any_in(space):
+            return request
         await self._channel_rules.check(verb, request)
-        if await self._resources.settings.of_space(request.place.space, ACCESS, BUDGETS):
+        if await settings.of_space(space, ACCESS, BUDGETS):
             request = await self._access.check(verb, request)
             if MODELS in needs(verb, request):
                 await self._resources.budgets.check(request)

@@ -360,7 +360,8 @@ class Intake(intake.Intake):
         """Perform an invocation. A `window` makes one request, even if it is sent more than once."""
         location = placing.location_of(interaction)
         self.count(location, asked)
-        held = await self.app.records.threads.held(location.space, location.real)
+        threads = self.app.records.threads
+        held = await threads.held(location.space, location.real) if location.real else None
         locale = self.words(interaction).locale
         here = placing.place(location, thread_row=held)
         component = interaction.type is discord.InteractionType.component
@@ -369,8 +370,8 @@ class Intake(intake.Intake):
         if not component and asked.again is None and LINK.search(asked.text) and asked.row in QUOTABLE:
             asker = Asker(interaction.user, interaction.channel, interaction.guild)
             asked = with_brought(asked, await linked(asked.text, asker, self.me, interaction.created_at))
-        threads = await self._opens_threads(here)
-        request, origin = self._request_of(interaction, location, asked, held, locale, threads=threads)
+        opens = await self._opens_threads(here)
+        request, origin = self._request_of(interaction, location, asked, held, locale, threads=opens)
         if window:
             request = replace(request, id=event_id(PLATFORM, location.space, _sent(window)))
         await self.keep_pace(request)

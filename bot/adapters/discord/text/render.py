@@ -151,8 +151,8 @@ def root_page(origin: Origin, say: Words, link: int | None = None) -> Page:
     lines = [say("page.asked", who=f"<@{origin.user}>")]
     if words := clean(origin.asked).strip():
         words = as_shown(say, words) if words.startswith("/") else words
-        shown = [literal(line) for line in words.split("\n") if line.strip()]
-        lines.append("> " + shortened("\n".join(shown), BODY, size).replace("\n", "\n> "))
+        shown = "\n".join(map(literal, filter(str.strip, words.split("\n"))))
+        lines.append("> " + shortened(shown, BODY, size).replace("\n", "\n> "))
     if link is not None:
         lines.append(f"-# {say('page.goes_on', where=f'<#{link}>')}")
     text = "\n".join(lines)
