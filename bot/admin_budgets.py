@@ -124,7 +124,7 @@ class Budgets:
         """The allowances of the request's author, its channel and its space; an empty list for an admin if admins are
         exempt.
         """
-        place, author = request.ruled_by, request.author
+        place, author = request.asked_in or request.place, request.author
         if author.admin and await self._exempt(place):
             return []
         budgets = await self.all(place.space)
@@ -232,6 +232,10 @@ def _holding(budgets: Sequence[SetBudget], request: Request) -> list[SetBudget]:
     shared = [b for b in budgets if b.holder == "space"]
     return [
         *persons,
-        *(b for b in budgets if b.holder == "channel" and b.of == request.ruled_by.channel),
+        *(
+            b
+            for b in budgets
+            if b.holder == "channel" and b.of == (request.asked_in or request.place).channel
+        ),
         *shared,
     ]

@@ -283,7 +283,7 @@ class Budget:
                 input_tokens=most.input_tokens,
                 cache_write_tokens=most.cache_write_tokens,
                 input_usd=input_usd,
-                channel=request.ruled_by.channel,
+                channel=(request.asked_in or request.place).channel,
             )
         )
         try:

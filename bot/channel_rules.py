@@ -62,7 +62,7 @@ class ChannelRules:
 
     async def check(self, verb: Verb, request: Request) -> None:
         """Raise UserError if the request's work may not run in its place. Raises StorageFault."""
-        rows = await self._settings.nearest(request.ruled_by, "", WORKS)
+        rows = await self._settings.nearest(request.asked_in or request.place, "", WORKS)
         if rows and governed(verb) and not allows(rows[0].value, verb.work):
             names = ", ".join(work for work in GOVERNED if allows(rows[0].value, work)) or "–"
             raise UserError(f"channels.work_{rows[0].scope}", work=verb.work, works=names)
@@ -76,7 +76,7 @@ class ChannelRules:
         for option in verb.options:
             if (name := option.name) not in NAMED or name in options:
                 continue
-            rows = await self._settings.nearest(request.ruled_by, "", name)
+            rows = await self._settings.nearest(request.asked_in or request.place, "", name)
             # A conversation in progress has chosen its course or screenplay.
             if rows and (name == SHELF.name or not await self._begun(request.place)):
                 options[name] = rows[0].value

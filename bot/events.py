@@ -6,7 +6,7 @@ Imports none of our modules. Knows no platform, no model and no storage.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
 Ended: TypeAlias = Literal["done", "failed", "stopped"]
@@ -85,9 +85,9 @@ class Request:
     (`Run.begin`); "" if a person, a schedule or a folder did. `answers` is the run of the same space whose choice was
     pressed, or on whose message the verb was called; "" if there is none. `adults`: whether the platform admits only
     adults there; None if it cannot tell. `window`: its text was typed into a window, which is closed. `asked_in` is the
-    channel of a private request whose answer goes to another place, "" for the place's own. `quoted` are the sources of
-    the messages that its text quotes. `proxied`: the name under which a proxy has posted its author's words, "" for
-    none.
+    channel of a private request whose answer goes to another place, None for the place's own: its settings, rules and
+    budgets apply. `quoted` are the sources of the messages that its text quotes. `proxied`: the name under which a
+    proxy has posted its author's words, "" for none.
     """
 
     id: str
@@ -105,14 +105,9 @@ class Request:
     answers: str = ""
     adults: bool | None = None
     window: bool = False
-    asked_in: str = ""
+    asked_in: Place | None = None
     quoted: tuple[Quoted, ...] = ()
     proxied: str = ""
-
-    @property
-    def ruled_by(self) -> Place:
-        """The place whose settings, rules and budgets apply: where the request was made."""
-        return replace(self.place, channel=self.asked_in, thread="") if self.asked_in else self.place
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,7 +28,7 @@ class Outsiders:
         """Raise UserError if the request's author, who is from outside, may not do this."""
         if verb.stops or verb.urgent or verb.outside == "always":
             return
-        allowed = await self.allowed(request.ruled_by)
+        allowed = await self.allowed(request.asked_in or request.place)
         if allowed == NOTHING:
             raise UserError("outsiders.nothing")
         if allowed == QUESTIONS and not asks(verb):

@@ -154,7 +154,7 @@ class Prompts:
 
     async def instruction(self, settings: Settings, request: Request) -> str:
         """The channel admins' instructions for answers, as a paragraph of a system prompt; "" for none."""
-        rows = await settings.nearest(request.ruled_by, "", INSTRUCTION)
+        rows = await settings.nearest(request.asked_in or request.place, "", INSTRUCTION)
         if not rows:
             return ""
         wording = await self.wording(request.place.space, "channel")

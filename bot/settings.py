@@ -235,7 +235,7 @@ class Settings:
 
         Models that the config no longer permits are left out.
         """
-        place, chosen = request.ruled_by, dict[str, list[str]]()
+        place, chosen = request.asked_in or request.place, dict[str, list[str]]()
         for role in ROLES if await self.any_in(place.space) else ():
             if models := await self._chosen_models(place, request.author.id, role):
                 chosen[role] = models

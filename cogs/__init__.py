@@ -40,7 +40,7 @@ async def load(client: Client) -> None:
     for row in TABLE:
         if row.menu:
             tree.add_command(menu(row, intake.on_message))
-    guard(client)
+    guard(client, client.acknowledgements)
     tree.error(intake.failed)
     client.add_listener(intake.finish, "on_interaction")
 

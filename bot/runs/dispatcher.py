@@ -213,7 +213,9 @@ class Dispatcher:
         """
         if self._live.owes:
             await self._live.keep_owed()
-        locale = await self._resources.settings.locale(request.ruled_by, request.author.id, request.locale)
+        locale = await self._resources.settings.locale(
+            request.asked_in or request.place, request.author.id, request.locale
+        )
         request = composed(replace(request, locale=locale))
         with self._gate.closed() if acknowledge is not None else nullcontext():
             if seen is None:

@@ -156,7 +156,7 @@ class DurableRun:
         elif for_all:
             place = there or mine.place
             child = replace(child, place=place, author=Author("", ""), origin=self._origin(place))
-            child = replace(child, asked_in="" if there else mine.asked_in)
+            child = replace(child, asked_in=None if there else mine.asked_in)
 
         async def begun() -> str:
             # In a fresh context: in this run's own it would be one of its steps, and be cancelled with it.

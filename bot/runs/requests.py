@@ -81,6 +81,8 @@ def request_to_json(request: Request) -> str:
         del tree["author"]["groups"]
     if not request.author.outside:
         del tree["author"]["outside"]
+    if request.asked_in is not None:
+        tree["asked_in"] = request.asked_in.channel
     for name in ("asked_in", "quoted", "proxied"):
         if not tree[name]:
             del tree[name]
@@ -90,7 +92,9 @@ def request_to_json(request: Request) -> str:
 def request_from_json(text: str) -> Request:
     """The request that `request_to_json` wrote. Raises KeyError or TypeError for anything else."""
     tree = json.loads(text)
-    tree["place"] = Place(**tree["place"])
+    tree["place"] = place = Place(**tree["place"])
+    if "asked_in" in tree:
+        tree["asked_in"] = replace(place, channel=tree["asked_in"], thread="")
     author = Author(**tree["author"])
     tree["author"] = replace(author, groups=None if author.groups is None else tuple(author.groups))
     tree["files"] = tuple(File(**file) for file in tree["files"])

@@ -182,7 +182,7 @@ async def refusal(door: Door, table: Table, row: Verb, way: str) -> str:
     await table.env.settle()
     assert len(door.seen) > before, (way, row.path, "has not come to the door")
     request, key = door.seen[before]
-    assert request.ruled_by.channel == str(table.general.id)
+    assert (request.asked_in or request.place).channel == str(table.general.id)
     if way != "button":
         assert (request.work, request.verb) == (row.work, row.name)
     return key

@@ -179,7 +179,7 @@ async def test_a_question_goes_to_the_channels_shelf(tmp_path: Path) -> None:
         assert "four hours" in away
         assert "pirate" not in away
         alone = ask.request("rules", "ask", QUESTION, ELSEWHERE, ANA)
-        await ask.perform(replace(alone, asked_in=HERE.channel))
+        await ask.perform(replace(alone, asked_in=HERE))
         private = str(service.requests[-1]["messages"])
         assert "seven hours" in private, "a private answer obeys the channel where it was asked for"
         assert "pirate" in private

@@ -221,7 +221,7 @@ async def test_what_a_channel_chooses_holds_by_each_way_in(asker: Asker, door: D
 async def holds(app: App, request: Request, chosen: dict[str, str]) -> bool:
     """Whether the channel's shelf, course or screenplay is filled in; what else it chooses always is."""
     row = ROWS[request.work, request.verb]
-    at = request.ruled_by
+    at = request.asked_in or request.place
     assert await app.settings.locale(at, request.author.id, "en") == "pt-BR"
     assert (await app.settings.roles(request))["answerer"] == ["house:two"]
     assert "pirate" in await app.resources.models._instruction(request)

@@ -43,7 +43,7 @@ class Client(Sutradhar):
         await self.add_cog(FreeChat(self))
         Listener(self).listen()
         self.add_dynamic_items(*presses.ITEMS)
-        guard(self)
+        guard(self, self.acknowledgements)
         self.tree.add_command(show)
         await sync(self.tree, self.app.resources.records.marks)
 

@@ -164,7 +164,7 @@ async def refusal(door: Door, at: Table, row: Verb, way: str, who: User) -> str:
     await SLACK[way](at, row, who)
     await at.slack.until(lambda: len(door.seen) > before)
     request, key = door.seen[before]
-    assert request.ruled_by.channel == at.channel.id
+    assert (request.asked_in or request.place).channel == at.channel.id
     assert (request.work, request.verb) == (row.work, row.name)
     return key
 

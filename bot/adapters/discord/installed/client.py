@@ -15,7 +15,6 @@ import discord
 from discord.ext import commands
 from yarl import URL
 
-from bot import metrics
 from bot.adapters.discord.installed.shards import Plan, ShardedClient, SharedShards, Turnstile, plan
 from bot.adapters.discord.installed.traffic import (
     HANGS_S,
@@ -168,21 +167,6 @@ class Client(ShardedClient):
         # discord.py respects this limit only after it has been hit.
         self.http.request = GlobalLimit().limiting(self.http.request, hangs_s)  # type: ignore[method-assign]
 
-    def dispatch(self, event: str, /, *arguments: Any, **named: Any) -> None:
-        """Count events and keep `connected` up to date at once; listeners would need a task for each event."""
-        match event:
-            case "socket_event_type":
-                metrics.EVENTS.add("Discord")
-            case "interaction":
-                self.acknowledgements.arrived(arguments[0].id)
-            case "shard_connect" | "shard_resumed":
-                self.connected.add(arguments[0])
-            case "shard_disconnect":
-                self.connected.discard(arguments[0])
-            case "shard_ready" if self._shared is not None:
-                self._shared.ready(arguments[0])
-        super().dispatch(event, *arguments, **named)
-
     def connections(self) -> dict[str, bool]:
         """Whether each shard that this process runs is connected; empty before Discord has named the shards."""
         ids: Collection[int] = self._plan.ids if self._plan is not None else ()
@@ -238,8 +222,19 @@ class Client(ShardedClient):
 
     async def on_shard_connect(self, shard_id: int) -> None:
         """Also resume sessions through the configured gateway rather than the address in READY."""
+        self.connected.add(shard_id)
         if self.settings.gateway_url is not None and (shard := self.get_shard(shard_id)) is not None:
             shard._parent.ws.gateway = URL(self.settings.gateway_url)
+
+    async def on_shard_resumed(self, shard_id: int) -> None:
+        self.connected.add(shard_id)
+
+    async def on_shard_disconnect(self, shard_id: int) -> None:
+        self.connected.discard(shard_id)
+
+    async def on_shard_ready(self, shard_id: int) -> None:
+        if self._shared is not None:
+            self._shared.ready(shard_id)
 
     async def stop_receiving(self) -> None:
         """Disconnect from the gateway. No more events arrive; requests can still be sent."""

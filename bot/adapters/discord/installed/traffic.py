@@ -194,9 +194,9 @@ class Acknowledgements:
         self._clock = clock
         self._arrived: OrderedDict[str, float] = OrderedDict()
 
-    def arrived(self, interaction: int) -> None:
-        """Note the arrival of this interaction."""
-        self._arrived[str(interaction)] = self._clock()
+    def arrived(self, interaction: str) -> None:
+        """Note the arrival of the interaction with this id."""
+        self._arrived[interaction] = self._clock()
         if len(self._arrived) > KEPT:
             self._arrived.popitem(last=False)
 
@@ -208,15 +208,15 @@ class Acknowledgements:
                 metrics.ACKNOWLEDGED.observe("Discord", seconds=self._clock() - arrived)
 
 
-def guard(client: commands.Bot | commands.AutoShardedBot) -> None:
-    """Make the client drop malformed and repeated events, and programs' messages. Call it once the client is set up,
-    before it connects.
+def guard(client: commands.Bot | commands.AutoShardedBot, acknowledgements: Acknowledgements) -> None:
+    """Make the client count events, and drop malformed and repeated ones and programs' messages. Call it once the
+    client is set up, before it connects.
     """
     own = str(client.application_id)
     parsers: dict[str, Parser] = client._connection.parsers
     for event, parse in parsers.items():
         if event not in NEEDED:
-            parsers[event] = _guarded(event, parse, own)
+            parsers[event] = _guarded(event, parse, own, acknowledgements)
     # The command tree calls this hook before everything else.
     client.tree.interaction_check = _readable  # type: ignore[method-assign]
 
@@ -257,11 +257,12 @@ def well_formed(data: object) -> bool:
     return True
 
 
-def _guarded(event: str, parse: Parser, own: str) -> Parser:
+def _guarded(event: str, parse: Parser, own: str, acknowledgements: Acknowledgements) -> Parser:
     """The parser of an event. `own` is the bot's application id, which its webhooks and responses carry."""
     seen = Recent[int, None](KEPT, KEPT_S)
 
     def read(payload: Any) -> None:
+        metrics.EVENTS.add("Discord")
         match payload:
             case {"author": {"bot": True}} if event in WRITTEN:
                 if payload.get("webhook_id") is None or payload.get("application_id") == own:
@@ -271,6 +272,8 @@ def _guarded(event: str, parse: Parser, own: str) -> Parser:
         if number is not None and number in seen:
             _log.info("%s %s came again and was dropped", event, id)
             return
+        if event == "INTERACTION_CREATE":
+            acknowledgements.arrived(str(id))
         try:
             parse(payload)
         except Exception as error:

@@ -348,10 +348,10 @@ def request_of(
     author = Author(location.user, person.name, admin=person.admin, zone=person.zone, outside=outside)
     invocation = replace(invocation, plain=invocation.plain or earlier)
     request = intake.request_of(invocation, run, place, author, person.locale, origin)
-    again = invocation.again.asked_in if invocation.again is not None else ""
-    return replace(
-        request, asked_in=location.channel if goes == "direct" else again if location.direct else ""
-    )
+    asked_in = invocation.again.asked_in if invocation.again is not None and location.direct else None
+    if goes == "direct":
+        asked_in = replace(place, channel=location.channel, thread="")
+    return replace(request, asked_in=asked_in)
 
 
 async def unattended(label: str, doing: Coroutine[Any, Any, None]) -> None:
