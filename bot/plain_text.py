@@ -41,7 +41,7 @@ class PlainText:
             else:  # also if it is of a work of an earlier release
                 work = await self._default_work(place)
             work, verb = commands.plain_verb(work)
-            if commands.verb(work, verb).asks:
+            if commands.ROWS[work, verb].asks:
                 for other in commands.KINDS.values():
                     if other.claims is not None and (claimed := await other.claims(text)):
                         return other.name, claimed

@@ -22,7 +22,7 @@ from bot.adapters.terminal.conversation import (
     only_adults,
 )
 from bot.adapters.terminal.view import Claims
-from bot.commands import verb
+from bot.commands import ROWS
 from bot.events import Request, Speak, UserError
 from bot.platforms import Platform
 from bot.runs.requests import WATCH
@@ -239,7 +239,7 @@ class Feed:
 
     async def _explain(self, request: Request) -> None:
         """Say why lines wait for a job: only of a pipe, and `elsewhere`, since it answers none of them."""
-        if self._overtake or not verb(request.work, request.verb).background:
+        if self._overtake or not ROWS[request.work, request.verb].background:
             return
         await asyncio.sleep(PATIENCE_S)
         while len(self._pending) < 2:  # the first is the job's own
