@@ -41,6 +41,7 @@ from storage.db import Database
 from storage.ledger import Ledger
 from tests.fakes.chat_completions import ChatService, Reply
 from tests.fakes.run import MemoryRun
+from tests.strategies.conftest import searched
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -164,6 +165,7 @@ class Bench:
     ) -> None:
         self.corpus = corpus
         self.strategies = {name: Rewriting(name, library, models) for name in NAMES}
+        self._library = library
         self._prompts = prompts
 
     async def scores(self, name: str, question: Question) -> Scores:
@@ -177,8 +179,8 @@ class Bench:
             languages=("en",),
             prompts=self._prompts,
         )
-        result: SearchResult | None = None
-        async for event in self.strategies[name].search(MemoryRun(), inquiry):
+        run, result = MemoryRun(), None
+        async for event in self.strategies[name].search(run, await searched(self._library, run, inquiry)):
             result = event if isinstance(event, SearchResult) else result
         assert result is not None
         return score(

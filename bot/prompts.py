@@ -9,7 +9,7 @@ import hashlib
 import logging
 import re
 import textwrap
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -144,12 +144,13 @@ class Prompts:
         self._file = file
         self._settings = settings
 
-    async def texts(self, space: str, names: Iterable[str]) -> dict[str, PromptText]:
+    async def texts(self, space: str, names: Collection[str]) -> dict[str, PromptText]:
         """The current prompts of these names in this space, all read at one moment."""
-        own, bundled = await self._settings.under(space, OWN), self._file.read()
-        texts = dict[str, PromptText]()
-        for name in names:
-            texts[name] = _wording(bundled[name], own[name]).text if name in own else bundled[name]
+        bundled = self._file.read()
+        texts = dict(zip(names, map(bundled.__getitem__, names), strict=True))
+        for own in await self._settings.named(space, list(map(OWN.__add__, names))):
+            name = own.name.removeprefix(OWN)
+            texts[name] = _wording(texts[name], own).text
         return texts
 
     async def instruction(self, settings: Settings, request: Request) -> str:

@@ -14,3 +14,8 @@ HELPED: Final[dict[str, type[MultiQuestion | MultiHop]]] = {
     MultiHop.name: MultiHop,
 }
 NAMES: Final = (SINGLE, *HELPED)
+PROMPTS: Final = {
+    SINGLE: ("rewrite",),
+    **{name: ("rewrite", *strategy.prompts) for name, strategy in HELPED.items()},
+}
+"""The names of the prompts for each strategy, with that of `Rewriting`."""

@@ -63,8 +63,8 @@ class Inquiry:
     `prompts` are the wordings that the run has decided on, by name. `helper` says whether the model in ROLE can judge
     passages. `history` holds the (question, answer) pairs that a follow-up leans on, oldest first; `earlier` what
     people said in the thread before the first question, in place of them. `languages` are the shelf's, as ISO 639-1.
-    `begun` holds the results for the question and its translations, the most important first; it is empty until
-    `Rewriting` has searched.
+    `begun` holds the results so far, the most important first: that for the question as it was asked; after `Rewriting`
+    those for what it made of the question, too.
     """
 
     space: str

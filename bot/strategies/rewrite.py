@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from dataclasses import dataclass, replace
-from functools import partial
 
 from bot import untrusted
 from bot.events import Status, UserError
@@ -46,26 +45,24 @@ class Rewritten:
     translations: list[str]
 
 
+@dataclass(frozen=True, slots=True)
 class Rewriting:
-    """Prepares the question, searches for it, and passes it on to the strategy of a name in NAMES."""
+    """Prepares a question that has been searched for, and passes it on to the strategy of a name in NAMES."""
 
-    def __init__(self, name: str, library: Searchable, models: Asks) -> None:
-        self._inner: Strategy | None = None if name == SINGLE else HELPED[name](library, models)
-        self._library = library
-        self._models = models
-        self.prompts = ("rewrite", *(self._inner.prompts if self._inner else ()))
+    _name: str
+    _library: Searchable
+    _models: Asks
 
     async def search(self, run: Run, inquiry: Inquiry) -> AsyncGenerator[SearchEvent, None]:
-        look = partial(self._library.search, inquiry.space, inquiry.shelf, inquiry.question, k=inquiry.k)
-        first = await run.step("search", look, SearchResult)
-        ready = replace(inquiry, begun=(first,))
+        (first,) = inquiry.begun
+        ready = inquiry
         follows = bool(inquiry.history or inquiry.earlier) and not first.titled
         strange = inquiry.language not in inquiry.languages
         foreign = bool(OTHER_LANGUAGE.intersection(first.notices)) or (
             strange and (follows or not first.confident)
         )
         if follows and not inquiry.helper:
-            ready = await self._by_words(run, inquiry, first)
+            ready = await self._by_words(run, inquiry)
         elif inquiry.helper and (follows or foreign):
             tongues = inquiry.languages[:TONGUES] if foreign else ()
             yield Status(words(inquiry.locale)("strategies.rewriting"))
@@ -73,37 +70,37 @@ class Rewriting:
                 rewritten = await self._rewritten(run, inquiry, tongues)
             except UserError as error:
                 yield failed(inquiry, error)
-                ready = await self._by_words(run, inquiry, first) if follows else ready
+                ready = await self._by_words(run, inquiry) if follows else inquiry
             else:
                 steps = _steps(inquiry, rewritten, follows, tongues)
                 if steps:
                     label = " · ".join(steps.values())
                     yield Status(words(inquiry.locale)("strategies.searching_for", what=label))
                 ready = await self._searched(run, inquiry, first, steps)
-        if self._inner is None:
+        if self._name == SINGLE:
             yield ready.begun[0] if len(ready.begun) == 1 else fused(ready.begun, ready)
             return
-        async with aclosing(self._inner.search(run, ready)) as events:
+        strategy: Strategy = HELPED[self._name](self._library, self._models)
+        async with aclosing(strategy.search(run, ready)) as events:
             async for event in events:
                 yield event
 
-    async def _by_words(self, run: Run, inquiry: Inquiry, first: SearchResult) -> Inquiry:
+    async def _by_words(self, run: Run, inquiry: Inquiry) -> Inquiry:
         """A short follow-up such as "and at night?" is searched together with the question before it.
 
         Only if the question depends on the other, and only if the passages found together contain what it adds.
         Otherwise the earlier answer would be found again.
         """
-        alone = replace(inquiry, begun=(first,))
         before, question = _before(inquiry), inquiry.question
         languages = (inquiry.language, *inquiry.languages)
-        if not leans(question, before, languages, confident=first.confident):
-            return alone
+        if not leans(question, before, languages, confident=inquiry.begun[0].confident):
+            return inquiry
         both = f"{before} {question}"
         (result,) = await search_all(self._library, run, inquiry, {"search-together": both})
         if result.confident and borne_out(question, before, inquiry.language, result.passages):
             passages = foremost(question, before, inquiry.language, result.passages)
             return replace(inquiry, question=both, begun=(replace(result, passages=passages),))
-        return alone
+        return inquiry
 
     async def _rewritten(self, run: Run, inquiry: Inquiry, tongues: tuple[str, ...]) -> Rewritten:
         return await ask_helper(

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import AsyncGenerator, AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ from bot.events import Notice, Status
 from bot.resources import Resources
 from bot.retrieval.intake import Item
 from bot.retrieval.results import SearchResult
-from bot.strategies.base import Inquiry, SearchEvent
+from bot.strategies.base import Inquiry, Searchable, SearchEvent
 from bot.strategies.rewrite import Rewriting
 from tests.fakes import migrated
 from tests.fakes.chat_completions import ChatService, Reply
@@ -66,8 +67,12 @@ class Bench:
         )
         return replace(made, **changes)
 
-    def told(self, name: str, inquiry: Inquiry, run: MemoryRun) -> AsyncGenerator[SearchEvent, None]:
-        return Rewriting(name, self.resources.library, self.resources.models).search(run, inquiry)
+    async def told(self, name: str, inquiry: Inquiry, run: MemoryRun) -> AsyncGenerator[SearchEvent, None]:
+        library = self.resources.library
+        begun = await searched(library, run, inquiry)
+        async with aclosing(Rewriting(name, library, self.resources.models).search(run, begun)) as updates:
+            async for update in updates:
+                yield update
 
     async def search(
         self, name: str, inquiry: Inquiry, run: MemoryRun | None = None
@@ -80,6 +85,12 @@ class Bench:
     def prompt(self, call: int) -> str:
         """What the model read in its call number `call`."""
         return str(self.service.requests[call]["messages"][-1]["content"])
+
+
+async def searched(library: Searchable, run: MemoryRun, inquiry: Inquiry) -> Inquiry:
+    """The inquiry after the question itself has been searched for."""
+    look = partial(library.search, inquiry.space, inquiry.shelf, inquiry.question, k=inquiry.k)
+    return replace(inquiry, begun=(await run.step("search", look, SearchResult),))
 
 
 def headings(result: SearchResult) -> list[str]:

@@ -16,6 +16,7 @@ from bot.retrieval.shelf import Shelf
 from bot.strategies.base import Inquiry
 from bot.strategies.rewrite import Rewriting
 from tests.fakes.run import MemoryRun
+from tests.strategies.conftest import searched
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 LANTERNS, FATE = ("lanterns.md", "en"), ("fate-acelerado.md", "pt")
@@ -94,7 +95,8 @@ async def test_follow_ups_find_their_answer_and_strangers_none(books: dict[str, 
             "local", "rules", question, language, language, languages=(language,), history=((before, "…"),)
         )
         asked = Rewriting("single", books[book], models)  # type: ignore[arg-type]
-        updates = [update async for update in asked.search(MemoryRun(), inquiry)]
+        run = MemoryRun()
+        updates = [update async for update in asked.search(run, await searched(books[book], run, inquiry))]
         result = updates[-1]
         assert isinstance(result, SearchResult)
         said = "\n".join(passage.text for passage in result.passages[:3])

@@ -47,7 +47,8 @@ SHOWN_CHARS = 80
 
 
 class Answer:
-    """One answer. `shown` is its text so far, `cited` the citations of its markers, `sources` their passages.
+    """One answer. `shown` is its text so far, `cited` the citations of its markers, `sources` their passages, `stored`
+    the numbers of these by which later questions find them.
 
     A `guess` comes from passages that may not contain the answer, and says so; a model that finds no answer is
     believed.
@@ -78,10 +79,11 @@ class Answer:
         self.shown: list[str] = []
         self.cited: list[Citation] = []
         self.sources: list[Passage] = []
+        self.stored: list[dict[str, int | str]] = []
 
     async def events(self) -> AsyncGenerator[Event, None]:
         """The answer, its citations, and buttons for further reading."""
-        if self._snapshot.reads:
+        if self._snapshot.cites:
             async with aclosing(self._by_model()) as events:
                 async for event in events:
                     yield event
@@ -165,6 +167,7 @@ class Answer:
     def _cite(self, n: int, quote: str) -> None:
         passage = self._result.passages[n - 1]
         self.sources.append(passage)
+        self.stored.append({"n": n, "chunk": passage.chunk})
         self.cited.append(Citation(n, passage.source, passage.heading, quote, passage.page_of(quote)))
 
     def _see_also(self) -> list[Choices]:

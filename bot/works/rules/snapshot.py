@@ -14,9 +14,8 @@ from bot.events import Request, TransientError, UserError
 from bot.prompts import PromptText
 from bot.retrieval.language import detect_question
 from bot.settings import HOUSE_RULES
-from bot.strategies import SINGLE
+from bot.strategies import PROMPTS, SINGLE
 from bot.strategies.base import ROLE, Inquiry
-from bot.strategies.rewrite import Rewriting
 from bot.verb import DEFAULT_SHELF
 from bot.works.rules.house_rules import rules_of
 from bot.works.rules.question_files import picture_names
@@ -43,10 +42,11 @@ class Snapshot:
 
     `shelf` is "" if only the question's own texts are searched. `strategy` is the search in use, `wanted` the
     configured one. `prompts` holds each text with its version. `earlier` is what people said in the thread before the
-    first question. `cites` is whether the answerer's citations can be trusted, `sees` whether it accepts images, `demo`
-    whether it is the demo model, `introduced` whether people were told so in this conversation. `roles` are the models
-    that the place has chosen for the roles. `house` are the space's own rules. `in_view` are names and texts of what
-    the question refers to (`bot.kind.InView`). `searched` is the question as it is searched, if that differs.
+    first question. `cites` is whether there is an answerer whose citations can be trusted; otherwise the passages are
+    quoted. `sees` is whether it accepts images, `demo` whether it is the demo model, `introduced` whether people were
+    told so in this conversation. `roles` are the models that the place has chosen for the roles. `house` are the
+    space's own rules. `in_view` are names and texts of what the question refers to (`bot.kind.InView`). `searched` is
+    the question as it is searched, if that differs.
     """
 
     shelf: str
@@ -71,11 +71,6 @@ class Snapshot:
     house: list[tuple[int, str]] = field(default_factory=list)
     in_view: list[tuple[str, str]] = field(default_factory=list)
     searched: str = ""
-
-    @property
-    def reads(self) -> bool:
-        """Whether a model answers from the passages; otherwise they are quoted."""
-        return self.answerer is not None and self.cites
 
     def inquiry(self, request: Request, locale: str) -> Inquiry:
         k = request.options.get("k")
@@ -144,7 +139,7 @@ class Snapshots:
         models = self._models.with_roles(roles)
         helper = models.capabilities(ROLE)
         helps = helper is not None and helper.cites
-        answers = models.capabilities("answerer")
+        answerer, answers = models.describe("answerer"), models.capabilities("answerer")
         chosen = strategy_wanted if helps else SINGLE
         texts, names = list[tuple[str, str]](), list[str]()
         # Where a story is played, the conversation is the story's.
@@ -157,15 +152,14 @@ class Snapshots:
             searched = without_names(question, names, language or request.locale.split("-")[0])
         else:
             searched = question
-        prompt_names = ("rag", *Rewriting(chosen, self._library, models).prompts)
         return Snapshot(
             shelf=shelf,
             language=language or request.locale.split("-")[0],
             question=question,
             session=conversation.session,
-            answerer=models.describe("answerer"),
+            answerer=answerer,
             # If its settings cannot be read it is asked anyway: the call reports what is wrong with them.
-            cites=answers is None or answers.cites,
+            cites=answerer is not None and (answers is None or answers.cites),
             sees=answers is None or answers.sees,
             demo=answers is not None and answers.demo,
             introduced=conversation.begun,
@@ -174,7 +168,7 @@ class Snapshots:
             max_hops=self._config.max_hops,
             helper=helps,
             languages=languages,
-            prompts=await self._prompts.texts(space, prompt_names),
+            prompts=await self._prompts.texts(space, ("rag", *PROMPTS[chosen])),
             history=conversation.exchanges if follows else [],
             earlier=conversation.earlier,
             notes=conversation.notes,

@@ -9,8 +9,9 @@ import json
 import re
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator
 from contextlib import aclosing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
+from itertools import filterfalse
 from operator import attrgetter
 from typing import TYPE_CHECKING
 
@@ -20,6 +21,7 @@ from bot.events import Citation, Event, Notice, Request, Stage, Status, Text, Us
 from bot.readers.lines import flowing
 from bot.retrieval.library import Library
 from bot.retrieval.results import Book, SearchResult, SectionText, unread_of
+from bot.strategies import SINGLE
 from bot.strategies.base import Searchable
 from bot.strategies.rewrite import Rewriting
 from bot.words import Words, words
@@ -231,8 +233,8 @@ class Asking:
     async def run(self, run: Run) -> AsyncGenerator[Event, None]:
         request = run.request
         brought = brought_by(request) if request.files or "file" in request.options else ()
-        picture_files = [file for file in brought if is_picture(file)]
-        text_files = [file for file in brought if not is_picture(file)]
+        picture_files = list(filter(is_picture, brought))
+        text_files = list(filterfalse(is_picture, brought))
         own = await self._files.texts(run, text_files) if text_files else Own()
         snapshot = await run.step("snapshot", partial(self._snapshots.take, request, own), Snapshot)
         tracing.note("strategy", snapshot.strategy)
@@ -245,13 +247,12 @@ class Asking:
             yield Notice(say(refused.key, **refused.values))
         if snapshot.strategy != snapshot.wanted:
             yield Notice(say("strategies.needs_model", strategy=snapshot.wanted))
-        result, notices = None, set[Notice]()
         # Successive searches read the same editions, even if a book is replaced meanwhile.
         pinned = self._library.pinned()
         searched: Searchable = pinned
         if own.attached is not None:
             within, shelf = self._library.within(own.attached), pinned if snapshot.shelf else None
-            searched = Search(within, own.attached, shelf, whole=snapshot.reads)
+            searched = Search(within, own.attached, shelf, whole=snapshot.cites)
         if snapshot.house:
             base = searched if snapshot.shelf or own.attached else None
             title, heading = say("rules.house"), say("rules.house_heading")
@@ -259,16 +260,20 @@ class Asking:
                 request.place.space, snapshot.house, title, heading, self._library, base
             )
         models = self._models.with_roles(snapshot.roles)
-        chosen = Rewriting(snapshot.strategy, searched, models)
-        async with aclosing(chosen.search(run, snapshot.inquiry(request, say.locale))) as found_events:
-            async for found_event in found_events:
-                if isinstance(found_event, SearchResult):
-                    result = found_event
-                elif found_event not in notices:  # a helper that fails twice is reported once
-                    yield found_event
-                if isinstance(found_event, Notice):
-                    notices.add(found_event)
-        assert result is not None, "a strategy ends with what it found"
+        inquiry, notices = snapshot.inquiry(request, say.locale), set[Notice]()
+        look = partial(searched.search, inquiry.space, inquiry.shelf, inquiry.question, k=inquiry.k)
+        result = await run.step("search", look, SearchResult)
+        related = inquiry.history or inquiry.earlier or inquiry.language not in inquiry.languages
+        if related or result.notices or snapshot.strategy != SINGLE:  # otherwise this search is enough
+            further = Rewriting(snapshot.strategy, searched, models)
+            async with aclosing(further.search(run, replace(inquiry, begun=(result,)))) as found_events:
+                async for found_event in found_events:
+                    if isinstance(found_event, SearchResult):
+                        result = found_event
+                    elif found_event not in notices:  # a helper that fails twice is reported once
+                        yield found_event
+                    if isinstance(found_event, Notice):
+                        notices.add(found_event)
         books = len(set(map(attrgetter("document"), result.passages)))
         outcome = say("rules.found", n=len(result.passages), books=books)
         guess = result.doubtful and not result.confident
@@ -288,13 +293,13 @@ class Asking:
         yield Stage("answer", say("rules.answer"), answer=True)
         for notice in (*map(Notice, limits), *along):
             yield notice
-        if snapshot.in_view and snapshot.reads:
+        if snapshot.in_view and snapshot.cites:
             yield Notice(say("rules.in_view", names=", ".join(name for name, _ in snapshot.in_view)))
         pictures = Pictures()
-        if picture_files and snapshot.reads and snapshot.sees:
+        if picture_files and snapshot.cites and snapshot.sees:
             pictures = await self._files.pictures(run, picture_files)
         elif picture_files:
-            yield unseen(say, snapshot.answerer if snapshot.reads else None, picture_names(request))
+            yield unseen(say, snapshot.answerer if snapshot.cites else None, picture_names(request))
         for error in pictures.left_out:
             yield Notice(say(error.key, **error.values))
         answer = Answer(run, snapshot, result, say, models, pictures, guess=guess)
@@ -308,10 +313,8 @@ class Asking:
                 yield notice
         finally:
             # Also after a stop: what was shown is kept, and a follow-up can build on it. `rules see n` opens the chunk.
-            cited = zip(answer.cited, answer.sources, strict=True)
-            sources = [{"n": citation.n, "chunk": source.chunk} for citation, source in cited]
             await self._conversations.keep(
-                run, snapshot.session, snapshot.question, "".join(answer.shown), json.dumps(sources)
+                run, snapshot.session, snapshot.question, "".join(answer.shown), json.dumps(answer.stored)
             )
 
     async def _limits(self, request: Request, shelf: str, say: Words) -> list[str]:
