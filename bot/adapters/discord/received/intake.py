@@ -255,10 +255,6 @@ class Intake(intake.Intake):
         held = await self.app.records.threads.held(location.space, location.real)
         return placing.place(location, thread_row=held)
 
-    async def _opens_threads(self, place: Place) -> bool:
-        """Whether an answer in this place gets its own thread."""
-        return self._threads and await self.app.channel_rules.answers(place) != IN_CHANNEL
-
     async def brought(self, message: discord.Message) -> Brought:
         """The messages that come with a message to the bot."""
         location = placing.location_of_message(message)
@@ -312,7 +308,8 @@ class Intake(intake.Intake):
                 elif not line and along:
                     asked = Invocation(commands.HELP)
             self.count(location, asked)
-            threads = await self._opens_threads(placing.place(location, thread_row=held))
+            here = placing.place(location, thread_row=held)
+            threads = self._threads and await self.app.channel_rules.answers(here) != IN_CHANNEL
             request, _ = self._request_of(message, location, asked, held, say.locale, threads=threads)
             if by is not None:
                 request = replace(request, author=Author(by.author_id, by.player), proxied=by.name)
@@ -370,7 +367,7 @@ class Intake(intake.Intake):
         if not component and asked.again is None and LINK.search(asked.text) and asked.row in QUOTABLE:
             asker = Asker(interaction.user, interaction.channel, interaction.guild)
             asked = with_brought(asked, await linked(asked.text, asker, self.me, interaction.created_at))
-        opens = await self._opens_threads(here)
+        opens = self._threads and await self.app.channel_rules.answers(here) != IN_CHANNEL
         request, origin = self._request_of(interaction, location, asked, held, locale, threads=opens)
         if window:
             request = replace(request, id=event_id(PLATFORM, location.space, _sent(window)))

@@ -92,7 +92,7 @@ def pages(stage: StageContent, context: PageContext) -> list[Page]:
     growing = stage.growing and not context.ended
     name = _name(stage)
     body = _body(stage, name, growing)
-    called = tuple(int(id) for id in stage.calls if id.isdecimal())[:CALLS]
+    called = tuple(map(int, filter(str.isdecimal, stage.calls)))[:CALLS]
     mentions = [" ".join(f"<@{id}>" for id in called)] if called else []
     links = [*mentions, *(shortened(link, NOTE, size) for link in stage.links)]
     batches, unsendable = uploads(stage) if stage.files else ([], [])
