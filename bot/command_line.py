@@ -13,7 +13,7 @@ from operator import attrgetter
 
 from bot.commands import BARE, DEFAULT_WORK, HELP, MAX_LINE, ROWS, TABLE, WORKS
 from bot.events import OptionValue, UserError
-from bot.verb import Argument, Option, Verb, shown_name
+from bot.verb import Argument, Option, Verb, shown_name, shown_path
 from bot.words import LOCALES, Words, folded, named
 from bot.words import words as catalogue
 
@@ -165,9 +165,8 @@ def _verb(words: Sequence[str]) -> tuple[Verb, int]:
         if (in_words := _named_in_words(first, second)) is not None:
             return in_words
         if len(meant := verbs_named(second)) == 1 and not meant[0].inner:
-            raise UserError(
-                "commands.unknown_verb", name=f"{first} {second}", nearest=meant[0].path, help=f"help {first}"
-            )
+            name, near = f"{first} {second}", partial(shown_path, meant[0])
+            raise UserError("commands.unknown_verb", name=name, nearest=near, help=f"help {first}")
     elif (in_words := _named_in_words(first, second)) is not None:
         return in_words
     rows, spelt, meant = _rows_in_words(), folded(first), verbs_named(first)
@@ -179,7 +178,7 @@ def _verb(words: Sequence[str]) -> tuple[Verb, int]:
     if len(meant) == 1:
         return meant[0], 1
     if meant:
-        raise UserError("commands.several", name=first, paths=", ".join(f"/{row.path}" for row in meant))
+        raise UserError("commands.several", name=first, paths=partial(_paths, meant))
     raise _unknown(f"{first} {second}".strip(), rows, first)
 
 
@@ -220,12 +219,17 @@ def verbs_named(name: str) -> list[Verb]:
 
 def _unknown(name: str, rows: dict[tuple[str, ...], Verb], *others: str, help: str = "help") -> UserError:
     """The error that names the nearest of these verbs, and the help to read."""
-    names = {" ".join(words): row.path for words, row in rows.items()}
-    names |= {words[-1]: row.path for words, row in reversed(rows.items())}
+    names = {" ".join(words): row for words, row in rows.items()}
+    names |= {words[-1]: row for words, row in reversed(rows.items())}
     for tried in (name, *others, *name.split()[-1:]):
         if close := nearest(folded(tried), list(names)):
-            return UserError("commands.unknown_verb", name=name, nearest=names[close], help=help)
+            near = partial(shown_path, names[close])
+            return UserError("commands.unknown_verb", name=name, nearest=near, help=help)
     return UserError("commands.unknown_verb_only", name=name, help=help)
+
+
+def _paths(rows: Sequence[Verb], say: Words) -> str:
+    return ", ".join(f"/{shown_path(row, say)}" for row in rows)
 
 
 def nearest(name: str, names: Sequence[str]) -> str | None:

@@ -11,13 +11,13 @@ from dataclasses import replace
 
 from bot.commands import DEFAULT_WORK, HELP, KINDS, TABLE, WORKS, by_heading, plain_verb
 from bot.markdown import code
-from bot.verb import Argument, Option, Verb, shown_name, usage
+from bot.verb import Argument, Option, Verb, shown_name, shown_path, usage
 from bot.words import Words, folded, words
 
 
 def example(say: Words, verb: Verb) -> str:
     """The verb's example in the language of `say`, with its name in that language."""
-    return f"/{_paths(say, verb)[0]} {verb.sample_in(say)}".rstrip()
+    return f"/{shown_path(verb, say)} {verb.sample_in(say)}".rstrip()
 
 
 def help_text(

@@ -216,6 +216,13 @@ def shown_name(given: Argument | Option, say: Callable[[str], str]) -> str:
     return " ".join(word if say(key) == key else say(key) for word, key in keys.items())
 
 
+def shown_path(verb: Verb, say: Callable[[str], str]) -> str:
+    """The words to type after the slash in the language of the catalogue `say`: "regras perguntar", "ajuda"."""
+    if verb.bare:
+        return say(f"names.{verb.name}")
+    return f"{say(f'names.group_{verb.work}')} {say(f'names.{verb.work}_{verb.name}')}"
+
+
 def usage(verb: Verb, say: Callable[[str], str]) -> str:
     """One line such as `/library add PATHS… --shelf SHELF [--replace]`, in the language of the catalogue `say`."""
     parts = [f"/{verb.path}"]

@@ -28,7 +28,7 @@ from bot.adapters.markdown import clean
 from bot.command_line import value_of
 from bot.commands import HELP, KINDS, TABLE
 from bot.events import File, OptionValue, UserError
-from bot.verb import Option, Verb
+from bot.verb import Option, Verb, shown_path
 from bot.words import LOCALES, Words, folded, name_of, words
 
 FILES = ("file", "file2", "file3", "file4", "file5")
@@ -306,7 +306,7 @@ def _renamed(inside: str, names: dict[str, str]) -> str:
 def _names(locale: str) -> tuple[dict[str, str], dict[str, str]]:
     """The names of the table's commands and options in a language, as two dictionaries."""
     say = words(locale)
-    paths = {row.path: path_of(say, row) for row in TABLE}
+    paths = {path: path_of(say, row) for row in TABLE for path in (shown_path(row, say), row.path)}
     paths |= {name.replace("_", "-"): say(f"names.{name}") for name in ONLY_HERE}
     return paths, {slot.name: say(name_of(slot.name, "option")) for row in TABLE for slot in slots(row)}
 

@@ -37,8 +37,9 @@ from bot.adapters.stage_content import PageContext, StageContent
 from bot.commands import BARE, NAME_FILES, TABLE
 from bot.events import Picture
 from bot.text_cache import GROWING_S, cached
-from bot.verb import Verb
-from bot.words import Words, name_of
+from bot.verb import Verb, shown_path
+from bot.words import LOCALES, Words, name_of
+from bot.words import words as catalogue
 
 SPARE = 12
 """Characters kept free of the limit for line ends between the parts."""
@@ -172,14 +173,14 @@ def help_page(say: Words, topic: str, name: str) -> Page:
 
 
 def as_typed(sentence: str, *, thread: bool) -> str:
-    """The sentence with each command in the form for this place. Slack has no commands in threads, so there they are
-    written without the slash.
+    """The sentence with each command in the form for this place, its work by its English name. Slack has no commands in
+    threads, so there they are written without the slash.
     """
 
     def typed(match: re.Match[str]) -> str:
-        tick, path = match[1], match[2]
+        tick, path = match[1], _commands()[match[2]]
         if not thread:
-            return f"{tick}{COMMAND} {path}" if path in (SETUP, *BARE) else match[0]
+            return f"{tick}{COMMAND} {path}" if path in (SETUP, *BARE) else f"{tick}/{path}"
         return f"{tick}{path}" if tick else f"`{path}`"
 
     return _command().sub(typed, sentence)
@@ -187,8 +188,19 @@ def as_typed(sentence: str, *, thread: bool) -> str:
 
 @cache
 def _command() -> re.Pattern[str]:
-    paths = sorted((SETUP, *(row.path for row in TABLE)), key=len, reverse=True)
+    paths = sorted(_commands(), key=len, reverse=True)
     return re.compile(rf"(`?)(?<![\w/])/({'|'.join(map(re.escape, paths))})(?![\w-])")
+
+
+@cache
+def _commands() -> dict[str, str]:
+    """The commands as they are typed on Slack, by their names in sentences: "story começar" for "história começar"."""
+    names = {row.path: row.path for row in TABLE} | {SETUP: SETUP}
+    for say in map(catalogue, LOCALES):
+        for row in TABLE:
+            path = row.path if row.bare else f"{row.work} {say(f'names.{row.work}_{row.name}')}"
+            names[shown_path(row, say)] = path
+    return names
 
 
 def _rows() -> Iterator[Verb]:
@@ -198,14 +210,13 @@ def _rows() -> Iterator[Verb]:
 
 
 def _example(say: Words, row: Verb) -> str:
-    """The row's example as it is typed on Slack, where the names of commands are English."""
+    """The row's example; files are attached to the message."""
     if row.argument is None and row.path in NAME_FILES:
         needed = [
             f"--{say(name_of(option.name, 'option'))} rules" for option in row.options if option.required
         ]
         return " ".join([f"/{row.path}", *needed])
-    name = row.path if row.bare else f"{row.work} {say(f'names.{row.work}_{row.name}')}"
-    return f"/{name} {row.sample_in(say)}".rstrip()
+    return manual.example(say, row)
 
 
 def _bringing() -> list[Verb]:

@@ -1,0 +1,62 @@
+"""Errors about a typed line give names in the reader's language."""
+
+from __future__ import annotations
+
+import pytest
+
+from bot.adapters.discord.received.commands import localized
+from bot.adapters.slack.text.render import as_typed
+from bot.command_line import parse
+from bot.events import UserError
+from bot.words import words
+
+
+def said(line: str) -> tuple[str, str]:
+    """The error's sentence in English and in Portuguese."""
+    with pytest.raises(UserError) as raised:
+        parse(line)
+    english, portuguese = (words(locale)(raised.value.key, **raised.value.values) for locale in ("en", "pt"))
+    return english, portuguese
+
+
+@pytest.mark.parametrize(
+    ("line", "path", "nearest"),
+    [
+        ("/historia comessar Uma porta", "story start", "história começar"),
+        ("/story comessar Uma porta", "story start", "história começar"),
+        ("/curso prgrama", "course outline", "curso programa"),
+        ("/conselho pergunta", "council ask", "conselho perguntar"),
+        ("/schedule quiz", "course quiz", "curso questionário"),
+        ("/ajda", "help", "ajuda"),
+        ("/rules aks", "rules ask", "regras perguntar"),
+    ],
+)
+def test_the_nearest_command_is_named_in_the_readers_language(line: str, path: str, nearest: str) -> None:
+    english, portuguese = said(line)
+    assert f"Did you mean `/{path}`?" in english
+    assert f"Você quis dizer `/{nearest}`?" in portuguese
+    verb = parse(f"/{nearest} x").verb
+    assert verb is not None
+    assert verb.path == path
+
+
+def test_a_name_that_several_works_have_gets_them_all_named() -> None:
+    english, portuguese = said("/show rag")
+    assert english == (
+        "More than one kind of work has `/show`. Which do you mean: "
+        "/council show, /story show, /library show, /prompts show, /settings show?"
+    )
+    assert portuguese == (
+        "Mais de um tipo de trabalho tem `/show`. Qual você quer: "
+        "/conselho mostrar, /história mostrar, /biblioteca mostrar, /prompts mostrar, /ajustes mostrar?"
+    )
+
+
+def test_a_platform_names_the_nearest_command_as_it_is_typed_there() -> None:
+    _, joins = said("/historia entarr")
+    assert "`/história entrar`" in joins
+    assert "`/mesa entrar`" in localized(words("pt"), joins)
+    assert "`/story entrar`" in as_typed(joins, thread=False)
+    assert "`story entrar`" in as_typed(joins, thread=True)
+    _, helps = said("/ajda")
+    assert "`/sutradhar help`" in as_typed(helps, thread=False)
