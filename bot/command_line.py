@@ -13,13 +13,15 @@ from operator import attrgetter
 
 from bot.commands import BARE, DEFAULT_WORK, HELP, MAX_LINE, ROWS, TABLE, WORKS
 from bot.events import OptionValue, UserError
-from bot.verb import Argument, Option, Verb, shown_name, shown_path
+from bot.verb import Argument, Option, Verb, shown_choices, shown_name, shown_path
 from bot.words import LOCALES, Words, folded, named
 from bot.words import words as catalogue
 
 _SPECIAL = re.compile(r"([\s\"'“”‘’\\])")
 _ESCAPED = re.compile(r"\\([\s\"'“”‘’\\])")
 _DASHES = re.compile(r"^(--|—|–)(?=\w)")  # phone keyboards turn two hyphens into one long dash
+CHOICE_WORDS = 4
+"""The most words of a choice's name, "card de personagem (PNG)"."""
 _CLOSING = {'"': '"', "'": "'", "“": "”", "‘": "’"}
 
 
@@ -259,8 +261,8 @@ def _read(verb: Verb, line: str, words: Sequence[Token], asks: bool) -> Parsed:
         elif option.kind == "flag":
             options[option.name] = True
         elif inline or at < len(words):
-            value = [word] if inline else [words[at]]
-            at += 0 if inline else 1
+            value = [word] if inline else _chosen(option, words[at:]) or [words[at]]
+            at += 0 if inline else len(value)
             if _is_open(verb, option, line, value[0], rest):
                 while at < len(words) and words[at].value != "--":
                     if _DASHES.match(words[at].value) and _option(verb, words[at].value)[0] is not None:
@@ -270,7 +272,7 @@ def _read(verb: Verb, line: str, words: Sequence[Token], asks: bool) -> Parsed:
             joined = " ".join([inline or value[0].value, *(token.value for token in value[1:])])
             options[option.name] = value_of(verb, option, joined)
         else:
-            raise UserError("commands.option_value", verb=verb.path, name=option.name)
+            raise UserError("commands.option_value", verb=verb.path, name=partial(shown_name, option))
     text = _text(line, rest)
     if verb.argument and verb.argument.choices:
         text = named(verb.argument.choices, verb.argument.name, text) or text
@@ -279,6 +281,14 @@ def _read(verb: Verb, line: str, words: Sequence[Token], asks: bool) -> Parsed:
         options[verb.argument.name] = [word.value for word in rest]
         text = ""
     return Parsed(verb, options, text)
+
+
+def _chosen(option: Option, words: Sequence[Token]) -> list[Token]:
+    """The words at the beginning that name a choice, such as "em roda"; none for no choice."""
+    for count in range(min(CHOICE_WORDS, len(words)) if option.choices else 0, 0, -1):
+        if named(option.choices, option.name, " ".join(word.value for word in words[:count])):
+            return list(words[:count])
+    return []
 
 
 def _is_open(verb: Verb, option: Option, line: str, first: Token, text: Sequence[Token]) -> bool:
@@ -298,12 +308,14 @@ def _option(verb: Verb, word: str) -> tuple[Option | None, str | None]:
     name, _, inline = _DASHES.sub("", word).partition("=")
     if option := verb.option(name.lower().replace("_", "-")):
         return option, inline or None
-    names = [option.name for option in verb.options]
-    if known := named(names, "option", name):
+    if known := named([option.name for option in verb.options], "option", name):
         return verb.option(known), inline or None
-    close = nearest(name.lower(), names)
-    if close:
-        raise UserError("commands.unknown_option", verb=verb.path, name=name, nearest=close)
+    names = {
+        folded(shown_name(option, say)): option for say in map(catalogue, LOCALES) for option in verb.options
+    }
+    if close := nearest(folded(name), list(names)):
+        near = partial(shown_name, names[close])
+        raise UserError("commands.unknown_option", verb=verb.path, name=name, nearest=near)
     if verb.argument and not verb.argument.many:
         mistaken = verb.argument.rejects_dashes and name[0].isalpha() and not _names_argument(verb, word)
         if not mistaken:
@@ -314,8 +326,12 @@ def _option(verb: Verb, word: str) -> tuple[Option | None, str | None]:
         "commands.unknown_option_only",
         verb=verb.path,
         name=name,
-        known=", ".join(f"--{option_name}" for option_name in names),
+        known=partial(_options, verb.options),
     )
+
+
+def _options(options: Sequence[Option], say: Words) -> str:
+    return ", ".join(f"--{shown_name(option, say)}" for option in options)
 
 
 def _names_argument(verb: Verb, word: str) -> bool:
@@ -329,23 +345,23 @@ def _names_argument(verb: Verb, word: str) -> bool:
 
 def value_of(verb: Verb, option: Option, value: str) -> OptionValue:
     """Convert the value to the option's kind. Raises UserError ("commands.option_…")."""
+    name = partial(shown_name, option)
     if option.kind == "number":
         if not (value.isascii() and value.isdigit() and len(value) < 9 and int(value) > 0):
-            raise UserError("commands.option_number", verb=verb.path, name=option.name, value=value)
+            raise UserError("commands.option_number", verb=verb.path, name=name, value=value)
         return int(value)
     if option.kind == "link" and not re.fullmatch(r"https?://[^\s/]+\S*", value):
-        raise UserError("commands.option_link", verb=verb.path, name=option.name, value=value)
+        raise UserError("commands.option_link", verb=verb.path, name=name, value=value)
     if option.choices and value not in option.choices:
         if choice := named(option.choices, option.name, value):
             return choice
-        raise UserError(
-            "commands.option_choice",
-            verb=verb.path,
-            name=option.name,
-            value=value,
-            choices=", ".join(option.choices),
-        )
+        choices = partial(_choices, option)
+        raise UserError("commands.option_choice", verb=verb.path, name=name, value=value, choices=choices)
     return value
+
+
+def _choices(option: Option, say: Words) -> str:
+    return ", ".join(shown_choices(option, say))
 
 
 def _text(line: str, rest: Sequence[Token]) -> str:

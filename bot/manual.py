@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from bot.commands import DEFAULT_WORK, HELP, KINDS, TABLE, WORKS, by_heading, plain_verb
 from bot.markdown import code
-from bot.verb import Argument, Option, Verb, shown_name, shown_path, usage
+from bot.verb import Argument, Option, Verb, shown_choices, shown_name, shown_path, usage
 from bot.words import Words, folded, words
 
 
@@ -110,10 +110,10 @@ def _verb_help(say: Words, verb: Verb, shown: str) -> str:
 def _described(say: Words, given: Argument | Option) -> str:
     """What an argument or an option is, with its choices if the sentence does not name them."""
     summary = say(given.summary)
-    named = set(re.findall(r"[\w-]+", summary))
-    return (
-        summary if named.issuperset(given.choices) else f"{summary} ({', '.join(map(code, given.choices))})"
-    )
+    choices = shown_choices(given, say)
+    if all(re.search(rf"(?<!\w){re.escape(choice)}(?!\w)", summary) for choice in choices):
+        return summary
+    return f"{summary} ({', '.join(map(code, choices))})"
 
 
 def document() -> str:

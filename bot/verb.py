@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from bot.words import name_of
+from bot.words import name_in
 
 MOST_NUMBER: Final = 50
 """The largest number for an option without a limit of its own: more passages than an answer uses."""
@@ -212,8 +212,12 @@ FOR: Final = Option("for", "verbs.option_for", choices=(ME, "channel", "category
 
 def shown_name(given: Argument | Option, say: Callable[[str], str]) -> str:
     """The name of an argument or an option in the language of the catalogue `say`."""
-    keys = {word: name_of(word, "option") for word in given.name.split()}
-    return " ".join(word if say(key) == key else say(key) for word, key in keys.items())
+    return " ".join(name_in(say, word, "option") for word in given.name.split())
+
+
+def shown_choices(given: Argument | Option, say: Callable[[str], str]) -> list[str]:
+    """The names of the choices in the language of the catalogue `say`."""
+    return [name_in(say, choice, given.name) for choice in given.choices]
 
 
 def shown_path(verb: Verb, say: Callable[[str], str]) -> str:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import sys
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache, lru_cache
 
 from bot.works import ALL
@@ -123,6 +123,13 @@ class Words:
 def name_of(name: str, kind: str) -> str:
     """The key of a name of the table of verbs: an "option", a "group", or a choice of the option called `kind`."""
     return f"names.{kind}_{name.replace('-', '_')}"
+
+
+def name_in(say: Callable[[str], str], name: str, kind: str) -> str:
+    """The name in the language of the catalogue `say`: see `name_of`. A name without a translation stays as it is."""
+    key = name_of(name, kind)
+    translated = say(key)
+    return name if translated == key else translated
 
 
 def folded(name: str) -> str:

@@ -7,8 +7,11 @@ import pytest
 from bot.adapters.discord.received.commands import localized
 from bot.adapters.slack.text.render import as_typed
 from bot.command_line import parse
+from bot.commands import TABLE
 from bot.events import UserError
-from bot.words import words
+from bot.manual import help_text
+from bot.verb import shown_choices
+from bot.words import LOCALES, words
 
 
 def said(line: str) -> tuple[str, str]:
@@ -60,3 +63,51 @@ def test_a_platform_names_the_nearest_command_as_it_is_typed_there() -> None:
     assert "`story entrar`" in as_typed(joins, thread=True)
     _, helps = said("/ajda")
     assert "`/sutradhar help`" in as_typed(helps, thread=False)
+
+
+@pytest.mark.parametrize(
+    ("line", "english", "portuguese"),
+    [
+        (
+            "/story start Uma porta --tamanho enorme",
+            "`--length` of `/story start` must be one of short, medium, long, not “enorme”.",
+            "`--tamanho` de `/story start` aceita só curta, média, longa, não “enorme”.",
+        ),
+        (
+            "/story start Uma porta --modo roda",
+            "must be one of free, round-robin, vote, gm, not “roda”",
+            "aceita só livre, em roda, voto, mestre, não “roda”",
+        ),
+        ("/rules ask O que é? --estant x", "Did you mean `--shelf`?", "Você quis dizer `--estante`?"),
+        ("/rules ask what --shelv x", "Did you mean `--shelf`?", "Você quis dizer `--estante`?"),
+        ("/usage --xyz", "--days, --by, --csv", "--dias, --por, --csv"),
+        ("/usage --days", "`--days` of `/usage` needs a value", "`--dias` de `/usage` precisa de um valor"),
+        (
+            "/usage --days x",
+            "`--days` of `/usage` needs a whole number",
+            "`--dias` de `/usage` precisa de um número",
+        ),
+    ],
+)
+def test_options_and_choices_are_named_in_the_readers_language(
+    line: str, english: str, portuguese: str
+) -> None:
+    in_english, in_portuguese = said(line)
+    assert english in in_english
+    assert portuguese in in_portuguese
+
+
+def test_every_choice_that_is_shown_can_be_typed() -> None:
+    for locale in LOCALES:
+        for row in TABLE:
+            for option in row.options:
+                for choice, shown in zip(option.choices, shown_choices(option, words(locale)), strict=True):
+                    needed = "".join(f" --{other.name} x" for other in row.options if other.required)
+                    text = " -- x y" if row.argument else ""
+                    options = parse(f"/{row.path}{needed} --{option.name} {shown}{text}").options
+                    assert options[option.name] == choice, (row.path, shown)
+
+
+def test_help_names_the_choices_in_the_readers_language() -> None:
+    assert "(`curta`, `média`, `longa`)" in help_text(words("pt"), "story start")
+    assert "(`short`, `medium`, `long`)" in help_text(words("en"), "story start")
