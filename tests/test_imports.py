@@ -90,7 +90,7 @@ ROOMS = {
     "exchange": (),
     "turn": (),
     "screen": ("entries", "screen"),
-    "table": ("party", "safety"),
+    "table": ("about", "party", "safety"),
     "memory": ("memory", "excerpts"),
     "extraction": ("extraction", "attribution", "continuity", "stretches"),
     "sheet": ("sheet", "template", "sheet_verbs", "checks", "proposals", "initiative", "initiative_verbs"),

@@ -64,7 +64,7 @@ def test_an_example_shows_the_fields_as_they_are_filled_in() -> None:
     assert "`/rules ask question:Can a grappled creature cast spells? shelf:rules`" in text
     say = words("pt-BR")
     assert "`/regras perguntar pergunta:Uma criatura agarrada pode" in help_text(say, "regras perguntar")
-    assert "`/mundo prosa nome:sparse narração:terceira tempo:passado`" in help_text(say, "mundo prosa")
+    assert "`/mundo prosa nome:enxuto narração:terceira tempo:passado`" in help_text(say, "mundo prosa")
 
 
 def test_a_works_name_lists_its_commands_alone() -> None:

@@ -4,6 +4,7 @@ other.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
@@ -12,18 +13,22 @@ from bot.events import Request, UserError
 from bot.words import Words, folded
 from bot.works.story import limits
 from bot.works.story.log.logs import Logs, PlayedStory, node
+from bot.works.story.table.about import about_lines, in_words
 from bot.works.story.table.outcome import Outcome
 from bot.works.story.table.party_verbs import released
 from bot.works.story.world import cast
 from bot.works.story.world.cast import CAST, NAME_CHARS
 from bot.works.story.world.lorebook import LORE, LORE_CHARS
+from bot.works.story.world.presets import named
 
 if TYPE_CHECKING:
-    from bot.works.story.world.presets import Presets
+    from bot.works.story.world.presets import Preset, Presets
 
 MEMORY_CHARS: Final = limits.NOTE_CHARS
 MEMORIES = 50
 LISTED = 40
+NONE: Final = ("none", "nada", "nenhum", "nenhuma", "off")
+"""What removes a style of prose or a relation."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,32 +146,40 @@ class Notes:
         await self._logs.record(played, request, "lore", body)
         return Outcome("story.lore_kept", {"n": count})
 
+    async def styles(self) -> Mapping[str, Preset]:
+        """The styles of prose."""
+        return await self._prose.all()
+
     async def prose(self, request: Request, say: Words) -> Outcome:
         """Set the style of prose, the point of view and the tense from the next scene on; "none" removes the style."""
         played = await self._logs.writable(request)
-        styles, settings = await self._prose.all(), played.story.settings
-        name = "-".join(request.text.casefold().split())
+        styles = await self._prose.all()
+        name = folded(request.text)
         options = {
             part: str(request.options[part]) for part in ("view", "tense") if request.options.get(part)
         }
         if not name and not options:
-            now = [
-                f"**{say(f'story.about_{part}')}:** {settings[part]}"
-                for part in ("prose", "view", "tense")
-                if settings.get(part)
+            now = about_lines(played.story, ("prose", "view", "tense"), say, styles)
+            described = [
+                f"- `{style.called(say.locale)}`: {style.description[say.locale]}"
+                for style in styles.values()
             ]
-            described = [f"- `{style.name}`: {style.description[say.locale]}" for style in styles.values()]
-            text = "\n".join([*now, *([""] if now else []), say("story.presets"), *described])
+            text = "\n".join([*now, *([""] if now else []), say("story.prose_styles"), *described])
             return Outcome(text=text, title=say("story.prose"))
         body: dict[str, Any] = {**options}
-        if name in ("none", "nada", "nenhum", "off"):
+        if name in NONE:
             body |= {"prose": "", "prose_lines": []}
-        elif name in styles:
-            body |= {"prose": name, "prose_lines": list(styles[name].guidance)}
+        elif style := named(styles, request.text):
+            body |= {"prose": style.name, "prose_lines": list(style.guidance)}
         elif name:
-            raise UserError("story.no_prose", name=request.text.strip(), names=", ".join(styles))
+            known = ", ".join(each.called(say.locale) for each in styles.values())
+            raise UserError("story.no_prose", name=request.text.strip(), names=known)
         await self._logs.record(played, request, "set", body)
-        values = ", ".join(str(value) for part, value in body.items() if part != "prose_lines" and value)
+        values = ", ".join(
+            in_words(part, str(value), played.story, say, styles)
+            for part, value in body.items()
+            if part != "prose_lines" and value
+        )
         return Outcome("story.prose_set" if values else "story.prose_gone", {"values": values})
 
     async def relation(self, request: Request, say: Words) -> Outcome:
@@ -182,23 +195,20 @@ class Notes:
                 if preset["preset"] in presets
             ]
             described = [
-                f"- `{preset.name}`: {preset.description[say.locale]}" for preset in presets.values()
+                f"- `{preset.called(say.locale)}`: {preset.description[say.locale]}"
+                for preset in presets.values()
             ]
             text = "\n".join([*chosen, *([""] if chosen else []), say("story.presets"), *described])
             return Outcome(text=text, title=say("story.relations"))
         if len(names) != 2:
             raise UserError("story.relation_format")
-        typed = folded(name)
-        chosen_preset = next(
-            (each for each in presets.values() if typed in map(folded, (each.name, *each.title.values()))),
-            None,
-        )
-        if typed in ("none", "nada", "off", ""):
+        if folded(name) in NONE or not name.strip():
             body: dict[str, Any] = {"pair": names, "preset": "", "lines": []}
-        elif chosen_preset is not None:
-            body = {"pair": names, "preset": chosen_preset.name, "lines": chosen_preset.lines(*names)}
+        elif preset := named(presets, name):
+            body = {"pair": names, "preset": preset.name, "lines": preset.lines(*names)}
         else:
-            raise UserError("story.no_preset", name=name.strip(), names=", ".join(presets))
+            known = ", ".join(each.called(say.locale) for each in presets.values())
+            raise UserError("story.no_preset", name=name.strip(), names=known)
         await self._logs.record(played, request, "preset", body)
         key = "story.relation_set" if body["preset"] else "story.relation_gone"
         return Outcome(key, {"first": names[0], "second": names[1]})

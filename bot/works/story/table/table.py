@@ -12,13 +12,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from bot.events import Changed, Choice, Choices, Event, Link, Request, Stage, Status, Text, UserError
-from bot.words import Words, words
+from bot.words import Words, name_in, words
 from bot.work import Run
 from bot.works.story.extraction.stretches import is_line
 from bot.works.story.log.logs import Logs, PlayedStory, node
 from bot.works.story.log.nodes import MODES
 from bot.works.story.log.turn import SCENE
 from bot.works.story.scene.choices import scene_changed, words_of
+from bot.works.story.table.about import about_lines
 from bot.works.story.table.branch_verbs import BranchVerbs
 from bot.works.story.table.notes import Notes
 from bot.works.story.table.outcome import Messages, Outcome, ShownScene, title_of
@@ -34,6 +35,8 @@ if TYPE_CHECKING:
 LAST_LINES = 3
 """How many of the last lines of a chat log are shown when it is opened."""
 IDEAS_SHOWN = 10
+ABOUT = ("premise", "genre", "tone", "view", "tense", "length", "prose", "sheets", "mode", "note")
+"""The settings that are shown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,9 +146,11 @@ class Table:
         played = await self._logs.writable(request)
         mode = "-".join(request.text.casefold().split())
         if not mode:
-            return Outcome("story.mode_is", {"mode": mode_of(played.story, self._settings)})
+            present = mode_of(played.story, self._settings)
+            return Outcome("story.mode_is", {"mode": name_in(say, present, "mode")})
         if mode not in MODES:
-            raise UserError("story.no_mode", name=request.text.strip(), names=", ".join(MODES))
+            known = ", ".join(name_in(say, each, "mode") for each in MODES)
+            raise UserError("story.no_mode", name=request.text.strip(), names=known)
         if mode == "gm" and not masters(played.story, request.author):
             raise UserError("story.only_gm")
         author = request.author.id
@@ -183,22 +188,7 @@ class Table:
                 branch=branch or say("story.main_branch"),
                 code=played.row.alias,
             ),
-            *(
-                f"**{say(f'story.about_{name}')}:** {story.settings[name]!s}"
-                for name in (
-                    "premise",
-                    "genre",
-                    "tone",
-                    "view",
-                    "tense",
-                    "length",
-                    "prose",
-                    "sheets",
-                    "mode",
-                    "note",
-                )
-                if story.settings.get(name)
-            ),
+            *about_lines(story, ABOUT, say, await self._notes.styles()),
         ]
         about += agreed_lines(story, say)
         if numbers := [str(n) for n, id in enumerate(story.path[: story.length], 1) if id in story.hidden]:

@@ -23,6 +23,7 @@ from bot.works.story.log.nodes import MODES, RATINGS, Kind
 from bot.works.story.log.story import Story
 from bot.works.story.sheet.sheet_verbs import SHEETS, chosen
 from bot.works.story.sheet.template import templates
+from bot.works.story.table.about import about_lines, in_words
 from bot.works.story.table.safety import NOTHING, agreed_lines, check_rating
 from bot.works.story.turn.scene_verbs import people
 from bot.works.story.turn.turn_plan import TurnPlan
@@ -234,12 +235,7 @@ def _so_far(story: Story, step: str, say: Words) -> str:
     """The earlier answer to a question that is asked again; "" for none."""
     if step == "cast":
         return ", ".join(story.cast)
-    setting = str(story.settings.get(step) or "")
-    return (
-        say(f"names.{step}_{setting.replace('-', '_')}")
-        if setting and step in ("rating", "mode")
-        else setting
-    )
+    return in_words(step, str(story.settings.get(step) or ""), story, say)
 
 
 def _number(step: str) -> int:
@@ -274,9 +270,5 @@ def _ways(step: str, say: Words, templates: Mapping[str, str] = {}) -> tuple[Cho
 
 
 def _summary(story: Story, say: Words) -> list[str]:
-    lines_of_settings = [
-        f"**{say(f'story.about_{name}')}:** {story.settings[name]}"
-        for name in ("premise", "tone", "sheets", "mode")
-        if story.settings.get(name)
-    ]
+    lines_of_settings = about_lines(story, ("premise", "tone", "sheets", "mode"), say)
     return [*lines_of_settings, *agreed_lines(story, say), *([cast.lines(story, say)] if story.cast else [])]

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
 from bot.events import UserError
-from bot.words import LOCALES
+from bot.words import LOCALES, folded
 
 if TYPE_CHECKING:
     import yaml
@@ -49,6 +49,10 @@ class Preset:
     title: Mapping[str, str]
     description: Mapping[str, str]
     guidance: tuple[str, ...]
+
+    def called(self, locale: str) -> str:
+        """The words that choose it, in this language: its title in lower case."""
+        return self.title[locale].casefold()
 
     def lines(self, first: str, second: str) -> list[str]:
         """The guidance for these two, filled in in one pass, so that braces in a name are never filled in."""
@@ -91,6 +95,14 @@ class Presets:
 
     def _changed_ns(self) -> tuple[int, ...]:
         return tuple(file.stat().st_mtime_ns if file.exists() else 0 for file in self._files)
+
+
+def named(presets: Mapping[str, Preset], typed: str) -> Preset | None:
+    """The preset of this name, or of this title in one of our languages."""
+    wanted = folded(typed)
+    return next(
+        (each for each in presets.values() if wanted in map(folded, (each.name, *each.title.values()))), None
+    )
 
 
 @cache
