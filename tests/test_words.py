@@ -88,6 +88,30 @@ def test_no_sentence_of_the_terminal_names_the_operator_who_reads_it(
     assert not naming()
 
 
+FOR_OPERATORS = (
+    "cli.",
+    "config.",
+    "db.",
+    "discord_",
+    "doctor.",
+    "operate.",
+    "probe.",
+    "slack_run.",
+    "storage.",
+)
+"""Keys of sentences for the person who runs the bot, also where they are shown on a platform."""
+
+
+@pytest.mark.parametrize("locale", LOCALES)
+def test_a_sentence_in_chat_names_config_toml_only_with_its_operator(locale: str) -> None:
+    say, naming = words(locale), set[str]()
+    for key, text in ENGLISH.items():
+        said = say(key, **dict.fromkeys(placeholders(text) - {"operator"}, 2))
+        if "config.toml" in said and not key.startswith(FOR_OPERATORS) and not OPERATOR[locale].search(said):
+            naming.add(key)
+    assert not naming
+
+
 def test_a_sentence_speaks_to_the_operator_or_of_them(monkeypatch: pytest.MonkeyPatch) -> None:
     say = Words("en", '[a]\nkey = "{operator:Set|The bot\'s operator sets} {name}."\n')
     assert say("a.key", name="KEY") == "The bot's operator sets KEY."

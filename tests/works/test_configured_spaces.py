@@ -204,7 +204,7 @@ async def test_an_exported_file_names_it_in_comments(tmp_path: Path) -> None:
         await ask("set", "timezone Rome", to="everyone", author=BIA)
         text = await exported(ask)
         assert tomllib.loads(text) == {"settings": {"timezone": "Europe/Rome"}}
-        _, said, comments = text.partition("# config.toml sets these values, too.")
+        _, said, comments = text.partition("# The bot's config sets these values, too.")
         assert said
         _, _, uncommented = comments.replace("\n# ", "\n").replace("\n#\n", "\n\n").partition("\n")
         configured = tomllib.loads(uncommented)

@@ -195,7 +195,10 @@ async def test_without_a_config_the_models_are_the_default(tmp_path: Path) -> No
     environ = {"OPENAI_API_KEY": "a-key", "SUTRADHAR_MODELS": str(tmp_path / "no-models")}
     made = Desk(load(data=tmp_path / "data", environ=environ))
     await made.open()
-    (row,) = [line for line in (await made.models()).splitlines() if line.startswith("| answerer")]
+    shown = await made.models()
+    assert "`/models use config` goes back to the default models." in shown
+    assert "voltaram a usar os modelos padrão." in await made.models("use config", locale="pt-BR")
+    (row,) = [line for line in shown.splitlines() if line.startswith("| answerer")]
     assert row.startswith("| answerer | `openai:")
     assert row.endswith(" | the default |")
     await made.app.close()
@@ -211,8 +214,10 @@ async def test_nothing_is_offered_where_the_config_has_decided(
     made = Desk(load(config.file, tmp_path / "data", environ={}))
     await made.open()
     assert await made.app.local_server("here") is None
-    await made.app.close()
     assert ollama.listed == 0
+    said = await made.models("use config")
+    assert said == "Everyone here uses the models that the bot's operator has set again."
+    await made.app.close()
 
 
 def test_each_key_alone_is_enough(tmp_path: Path) -> None:

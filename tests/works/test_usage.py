@@ -218,7 +218,7 @@ async def test_without_a_cap_it_says_so_and_where_nothing_was_spent_there_is_no_
     events = await desk.usage()
     assert "nothing was spent" in events
     assert "One request may cost up to $5.00." in events
-    assert "config.toml sets no limit" in events
+    assert "No limit is set on what this space may spend" in events
     assert "Admins can set budgets, too: see `/settings budget`." in events
     assert "|" not in events
 

@@ -40,6 +40,11 @@ class ModelChoice:
     def __init__(self, resources: Resources) -> None:
         self._resources = resources
         self._config = resources.config
+        self._from_file = resources.config.roles_from == "config"
+
+    def _own(self, say: Words) -> str:
+        """The models of a space that has not chosen any."""
+        return say("models_chat.own_config" if self._from_file else "models_chat.own_default")
 
     async def answer(self, run: Run) -> str:
         """Carry out the verb; returns the result as Markdown. Raises UserError."""
@@ -62,8 +67,7 @@ class ModelChoice:
         lines = [say("models_chat.header"), "|---|---|---|"]
         chosen = await self._resources.settings.roles(request)
         roles = replace(self._config.roles, **{role: tuple(models) for role, models in chosen.items()})
-        from_file = self._config.roles_from == "config"
-        unchosen = "models_chat.by_config" if from_file else "models_chat.by_default"
+        unchosen = "models_chat.by_config" if self._from_file else "models_chat.by_default"
         for role in ROLES:
             chain = roles.chain(role)
             by_chat = role in chosen or ("answerer" in chosen and not getattr(roles, role))
@@ -76,14 +80,14 @@ class ModelChoice:
         for name in TITLES:
             address = self._config.providers[name].base_url or ""
             if name in used and name not in found and on_this_machine(address):
-                notes.append(say("models_chat.gone", server=TITLES[name], address=address))
+                notes.append(say("models_chat.gone", server=TITLES[name], address=address, own=self._own))
         for server in servers:
             models = ", ".join(code(f"{server.name}:{model}") for model in server.models[:LISTED])
             notes.append(say("models_chat.found_here", server=server.title, name=server.name, models=models))
         keyed = [name for name, provider in self._config.providers.items() if _keyed(self._resources, name)]
         if keyed:
             notes.append(say("models_chat.keyed", names=", ".join(map(code, keyed))))
-        notes.append(say("models_chat.how"))
+        notes.append(say("models_chat.how", own=self._own))
         return "\n".join([*lines, "", *(f"- {note}" for note in notes)])
 
     async def _use(self, request: Request, model: str, say: Words) -> str:
@@ -94,12 +98,12 @@ class ModelChoice:
                 raise UserError("models_chat.not_among", server=server.title, model=name, models=models)
         chosen = {MODEL + role: model for role in ROLES}
         await self._resources.settings.set_all(request.place, request.author.id, chosen, "space")
-        return say("models_chat.used", model=code(model))
+        return say("models_chat.used", model=code(model), own=self._own)
 
     async def _reset(self, request: Request, say: Words) -> str:
         names = [MODEL + role for role in ROLES]
         await self._resources.settings.reset_all(request.place, request.author.id, names, "space")
-        return say("models_chat.back")
+        return say("models_chat.back", own=self._own)
 
     async def _try(self, run: Run, model: str, say: Words) -> str:
         began = time.monotonic()
