@@ -117,7 +117,7 @@ async def test_lines_that_wait_for_a_job_say_why_beside_the_answers(
     conversation = Conversation("en", None, reader="pipe")
     assert await Feed(conversation, output, overtake=False, elsewhere=elsewhere).run(opened(), typed()) == 0
     assert out.getvalue().splitlines() == [line.split()[1], "ask"]
-    why = "The lines after this one wait until it is done" if line.startswith("/library") else ""
+    why = "The next lines wait until this is done" if line.startswith("/library") else ""
     assert beside.getvalue().startswith(why)
     assert beside.getvalue().count("\n") == bool(why)
 
