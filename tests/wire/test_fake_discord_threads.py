@@ -102,10 +102,16 @@ async def test_a_forum_takes_posts_and_no_messages() -> None:
         assert [message.text for message in thread.messages] == ["first"]
         post = t.fake.thread(t.ana, forum, "Mine", "What?")
         await t.fake.until(lambda: any(message.channel.id == post.id for message in t.bot.heard))
+        first = {"name": "x", "message": {"content": "x"}}
+        path = f"/channels/{forum.id}/threads"
+        forum.tag(answered=True, question=False)
+        await t.refused(40067, "POST", path, first)
+        await t.refused(50035, "POST", path, first | {"applied_tags": ["3"]})
+        forum.deny("MANAGE_THREADS")
+        await t.refused(50013, "POST", path, first | {"applied_tags": ["1"]})
+        await t.bot.raw("POST", path, first | {"applied_tags": ["2"]})
         forum.deny("SEND_MESSAGES")
-        await t.refused(
-            50013, "POST", f"/channels/{forum.id}/threads", {"name": "x", "message": {"content": "x"}}
-        )
+        await t.refused(50013, "POST", path, first)
 
 
 async def test_a_new_message_wakes_an_archived_thread_and_an_edit_does_not() -> None:

@@ -56,6 +56,19 @@ async def test_a_forum_that_takes_no_post_and_the_answer_is_the_response(
     assert "too many active threads" in asked.text
 
 
+async def test_a_post_gets_a_tag_in_a_forum_that_requires_one(
+    desk: Bench, channel: Channel, ana: User
+) -> None:
+    assert channel.guild is not None
+    forum = channel.guild.forum("questions")
+    forum.tag(answered=True, question=False, rules=False)
+    _, request = await desk.ask(ana, forum, "thread")
+    await desk.run(request, *ANSWER)
+    (post,) = forum.threads
+    assert "It is Ana." in texts(post)[1]
+    assert post.applied == ["2"], "the first that is not the moderators' own"
+
+
 async def test_a_post_that_was_made_and_not_heard_of_is_used(
     desk: Bench, channel: Channel, ana: User
 ) -> None:

@@ -28,6 +28,8 @@ TEXT, DM, VOICE, GROUP, NEWS, NEWS_THREAD, THREAD, PRIVATE_THREAD, STAGE, FORUM 
     13,
     15,
 )
+NEEDS_TAG = 1 << 4
+"""The flag of a forum whose posts need a tag (Discord's documentation, "Channel Flags")."""
 
 
 @dataclass(eq=False)
@@ -45,6 +47,9 @@ class Channel:
     # A person who takes no messages from the bot.
     closed: bool = False
     topic: str | None = None
+    # For a forum: its tags and whether only moderators may give each, and whether every post needs one.
+    tags: dict[str, bool] = field(default_factory=dict)
+    needs_tag: bool = False
     # For a voice channel: its capacity, 0 for no limit, and bits per second.
     user_limit: int = 0
     bitrate: int = 64_000
@@ -71,6 +76,11 @@ class Channel:
         """Take permissions from the bot in this channel and its threads."""
         may.bits(names)
         self.denied |= {name.upper() for name in names}
+        self.world.emit("CHANNEL_UPDATE", self.payload(), channel=self)
+
+    def tag(self, **moderated: bool) -> None:
+        """Give a forum these tags, of which every post needs one; True: only moderators may give it."""
+        self.tags, self.needs_tag = moderated, True
         self.world.emit("CHANNEL_UPDATE", self.payload(), channel=self)
 
     def restrict(self) -> None:
@@ -137,7 +147,17 @@ class Channel:
             payload |= {"bitrate": self.bitrate, "user_limit": self.user_limit, "rtc_region": None}
         if self.type == FORUM:
             payload |= {
-                "available_tags": [],
+                "flags": NEEDS_TAG if self.needs_tag else 0,
+                "available_tags": [
+                    {
+                        "id": str(id),
+                        "name": name,
+                        "moderated": moderated,
+                        "emoji_id": None,
+                        "emoji_name": None,
+                    }
+                    for id, (name, moderated) in enumerate(self.tags.items(), 1)
+                ],
                 "default_reaction_emoji": None,
                 "default_sort_order": None,
                 "default_forum_layout": 0,
@@ -162,6 +182,7 @@ class Thread(Channel):
     created: float = field(default_factory=time.time)
     people: dict[int, float] = field(default_factory=dict)
     renames: list[str] = field(default_factory=list)
+    applied: list[str] = field(default_factory=list)
 
     @property
     def parent(self) -> Channel:
@@ -185,7 +206,7 @@ class Thread(Channel):
             "total_message_sent": count,
             "member_count": len(self.people),
             "flags": 0,
-            "applied_tags": [],
+            "applied_tags": self.applied,
             "thread_metadata": {
                 "archived": self.archived,
                 "auto_archive_duration": self.auto_archive,

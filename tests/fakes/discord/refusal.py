@@ -21,6 +21,7 @@ WORDS = {
     30007: (400, "Maximum number of webhooks reached (15)"),
     40005: (413, "Request entity too large"),
     40060: (400, "Interaction has already been acknowledged."),
+    40067: (400, "A tag is required to create a forum post in this channel"),
     40094: (400, "This interaction has hit the maximum number of follow up messages"),
     50001: (403, "Missing Access"),
     50005: (403, "Cannot edit a message authored by another user"),

@@ -16,7 +16,7 @@ from tests.fakes.discord.channels import (
     Thread,
 )
 from tests.fakes.discord.messages import HAS_THREAD, THREAD_CREATED, THREAD_STARTER, Message
-from tests.fakes.discord.refusal import bad, missing, no, number, table, text
+from tests.fakes.discord.refusal import bad, items, missing, no, number, table, text
 from tests.fakes.discord.rest import Answer, Ask, Route
 from tests.fakes.discord.rest_channels import DURATIONS
 from tests.fakes.discord.world import Guild
@@ -79,10 +79,24 @@ async def _forum_post(ask: Ask, channel: Channel) -> Answer:
     first = table(ask.body["message"], "message")
     form = rules.form(first, ask.uploads)
     access.need(channel, "SEND_MESSAGES")
+    applied = _tags(ask, channel)
     thread = _open(ask, channel, ask.discord.world.ids.next(), THREAD, name, duration)
+    thread.applied = applied
     # The first message of a post has the post's own id.
     message = ask.discord.post.write(thread, ask.discord.world.bot, form, first, id=thread.id)
     return _shown(ask, thread) | {"message": message.payload()}
+
+
+def _tags(ask: Ask, forum: Channel) -> list[str]:
+    applied = [str(tag) for tag in items(ask.body.get("applied_tags", []), "applied_tags", 0, 5)]
+    known = {str(id): moderated for id, moderated in enumerate(forum.tags.values(), 1)}
+    if unknown := [tag for tag in applied if tag not in known]:
+        raise bad("applied_tags", "BASE_TYPE_CHOICES", f"Unknown tags {unknown}.")
+    if forum.needs_tag and not applied:
+        raise no(40067)
+    if any(known[tag] for tag in applied):
+        access.need(forum, "MANAGE_THREADS")
+    return applied
 
 
 def _form(ask: Ask) -> tuple[str, int]:

@@ -264,6 +264,7 @@ class DiscordHome:
                 post = await forum.create_thread(
                     name=name,
                     auto_archive_duration=ARCHIVE_MINUTES,
+                    applied_tags=_required_tags(forum),
                     allowed_mentions=discord.AllowedMentions.none(),
                     **sent_as(root_page(self._origin, self._say), ref, MessageStyle.LAYOUT),
                 )
@@ -392,6 +393,12 @@ class DiscordHome:
     async def ended(self) -> None:
         for thread, title in self._links.archived:
             self._side_tasks.do(name_and_archive(self._client, thread, title, archived=True))
+
+
+def _required_tags(forum: discord.ForumChannel) -> list[discord.ForumTag]:
+    """The first tag that everybody may use, if the forum requires one."""
+    open_tags = [tag for tag in forum.available_tags if not tag.moderated]
+    return open_tags[:1] if forum.flags.require_tag else []
 
 
 def _refusal(fault: discord.HTTPException) -> Exception:
