@@ -32,6 +32,11 @@ def test_a_cell_in_code_is_its_words_without_markdown(code: Cell) -> None:
     assert code("<b>d6</b><br>or <name> &lt; 3") == "d6 or <name> < 3"
 
 
+@pytest.mark.parametrize("code", [coded, cell_text])
+def test_a_cell_does_not_end_the_code_that_it_is_in(code: Cell) -> None:
+    assert "```" not in code("`` ``` `` begins code, ~~~~ and ```` do too")
+
+
 def test_columns_stand_under_each_other_numbers_to_the_right() -> None:
     assert laid("| Name | No. |\n|---|--:|\n| **日本** | 7 |\n| x | 1000 | more |\n| y |") == [
         "```\nName   No.\n────  ────  ────\n日本     7\nx     1000  more\ny\n```"

@@ -190,7 +190,7 @@ def literal(text: str, most: int = 0) -> str:
 @cached(500_000, seconds=GROWING_S)
 def coded(text: str) -> str:
     """A line of Markdown as plain words for a code block, which would show the markup."""
-    return neutralise(plain(text, addresses=True))
+    return neutralise(_FENCES.sub(_BROKEN, plain(text, addresses=True)))
 
 
 def size(text: str) -> int:

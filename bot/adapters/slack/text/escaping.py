@@ -33,6 +33,7 @@ _ENTITY = re.compile(r"&(?:#[0-9]{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]
 _LOUD = re.compile(r"@(?=everyone|here|channel)", re.IGNORECASE)
 _TAME = re.compile(r"[\s\d=<-]|\Z")
 """The characters after a `<` that make it a sign of comparison."""
+_FENCE = re.compile("`(?=``)")
 _CALL = re.compile(
     r"<(?=!(?:channel|here|everyone|group|subteam|date)|(?-i:@[UWB][A-Z0-9]|#[CGD][A-Z0-9])"
     r"|(?:https?|mailto|tel|slack):[^<>\s]*\|)|&(?=(?:amp;)*(?:lt|#0*60|#x0*3c);[!@#])"
@@ -126,7 +127,7 @@ def words(text: str) -> str:
 
 def coded(text: str) -> str:
     """The text for use inside code, where Slack may still find mentions."""
-    return _CALL.sub(lambda match: match[0] + BROKEN, text.replace("```", "`" + BROKEN + "``"))
+    return _CALL.sub(lambda match: match[0] + BROKEN, _FENCE.sub("`" + BROKEN, text))
 
 
 def cell_text(text: str) -> str:
