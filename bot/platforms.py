@@ -170,10 +170,11 @@ class Platform:
     is not called for the same key. `hush` stops the reading of a run, given its request, and takes back what was read:
     of one stage by its key, "" for all. It may be called again. `reader` stops and skips readings.
 
-    `for_one` says whether only the asker reads the answer to a request with this origin; None if that is always so.
-    `hides`: it shows a Spoiler hidden until a reader opens it. `part`: of several processes that share a database, only
-    the one that receives the events of a space executes its runs. It returns the number of the space's part, given the
-    number of parts; `parts` says how many there should be. See `Processes`.
+    `guest` says of a request whether the bot can only respond in its place; what it posts later then goes to the
+    author's direct messages. `for_one` says whether only the asker reads the answer to a request with this origin; None
+    if that is always so. `hides`: it shows a Spoiler hidden until a reader opens it. `part`: of several processes that
+    share a database, only the one that receives the events of a space executes its runs. It returns the number of the
+    space's part, given the number of parts; `parts` says how many there should be. See `Processes`.
     """
 
     name: str
@@ -203,6 +204,7 @@ class Platform:
     find: Callable[[Place, str, str], Awaitable[tuple[str, str] | None]] | None = None
     without_words: Callable[[str], str] | None = None
     take_back: Callable[[Request, Collection[str] | None], Awaitable[None]] | None = None
+    guest: Callable[[Request], bool] | None = None
     for_one: Callable[[str], bool] | None = None
     hides: bool = False
     part: Callable[[str, int], int] | None = None

@@ -12,6 +12,7 @@ import pytest
 
 from tests.kill.instants import ALL
 from tests.wire.conftest import Take
+from tests.wire.on_discord import OnDiscord
 from tests.wire.stories_played import over
 from tests.wire.story import ANA, BIA
 
@@ -60,6 +61,17 @@ async def test_a_reminder_calls_only_who_has_asked_to_be_called(platform: str, t
     else:  # in its blocks and in its plain form
         assert set(posted.mentions) == {f"<@{bia.id}>"}
         assert "Traceback" not in d.process.log()
+
+
+async def test_a_guest_says_that_a_reminder_comes_as_a_direct_message(driver: OnDiscord) -> None:
+    d, ana = driver, driver.people[ANA]
+    group = d.discord.private(ana, d.people[BIA])
+    asked = await d.discord.slash(ana, group, "schedule reminder", text="Bring dice", when="in 300 days")
+    await d.until(lambda: "I'll post it in our direct messages on" in asked.text)
+    due_now(d)
+    await d.until(lambda: any("Bring dice" in message.text for message in d.discord.dm(ana).messages))
+    await over(d)
+    d.check()
 
 
 @pytest.mark.skipif(not ALL, reason="make test-kill has it")

@@ -65,7 +65,11 @@ def make(resources: Resources, runs: Runs) -> Work:
     async def zone(request: Request) -> str:
         return str(await resources.settings.zone(request))
 
-    return Scheduling(resources.records.schedules, zone)
+    def guest(request: Request) -> bool:
+        platform = resources.platforms.get(request.place.platform)
+        return platform is not None and platform.guest is not None and platform.guest(request)
+
+    return Scheduling(resources.records.schedules, zone, guest)
 
 
 def _service(resources: Resources, runs: Runs, work: Work | None) -> Service:

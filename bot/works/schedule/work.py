@@ -54,6 +54,7 @@ async def rule_of(request: Request, zone: str) -> Rule:
 class Scheduling:
     _schedules: Schedules
     _zone: Callable[[Request], Awaitable[str]]
+    _guest: Callable[[Request], bool]
 
     def run(self, run: Run) -> AsyncGenerator[Event, None]:
         verbs = {
@@ -111,7 +112,8 @@ class Scheduling:
         if request.verb == "nudge":
             yield Text(say("schedule.comes_idle", hour=f"{first:%H:%M}", zone=kept_rule.zone, n=idle))
         else:
-            key = "schedule.comes_again" if kept_rule.every else "schedule.comes"
+            key = "schedule.direct" if self._guest(request) else "schedule.comes"
+            key += "_again" if kept_rule.every else ""
             how_often = again(kept_rule, say) if kept_rule.every else ""
             yield Text(say(key, when=shown(begins, kept_rule.zone, say), again=how_often))
             if begins.replace(tzinfo=None) != first:

@@ -107,6 +107,19 @@ async def test_what_was_begun_in_private_is_answered_in_private(discord: FakeDis
     assert channel.messages == []
 
 
+async def test_where_the_bot_is_a_guest_it_posts_to_the_person_alone(
+    discord: FakeDiscord, tmp_path: Path
+) -> None:
+    ana, bia = discord.user("Ana"), discord.user("Bia")
+    group = discord.private(ana, bia)
+    async with bot(discord, tmp_path, SCRIPTS) as client:
+        for channel in (group, discord.dm(ana)):
+            place = Place(PLATFORM, f"user:{ana.id}", str(channel.id), "")
+            assert await begun(client, place, f"{channel.id:032}") == "done"
+    assert ["It is Ana." in message.text for message in discord.dm(ana).messages] == [True, True]
+    assert discord.refused == []
+
+
 async def test_in_a_place_that_is_gone_or_shut_the_run_ends(
     discord: FakeDiscord, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:

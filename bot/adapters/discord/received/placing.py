@@ -41,6 +41,8 @@ response to the interaction, for private answers and where the bot is a guest. "
 conversation, for a run without a person's message, such as a scheduled one.
 """
 
+_OWN = "user:"
+"""The prefix of a person's own space; their id follows."""
 _PRIVATE = "private:"
 """The prefix of the thread key of a person's private conversation in a public channel; the person's id follows."""
 _OPENS_THREADS = {ChannelType.text, ChannelType.news, ChannelType.forum, ChannelType.media}
@@ -76,7 +78,7 @@ class Location:
     direct: bool = field(init=False)
 
     def __post_init__(self) -> None:
-        self.space = str(self.guild) if self.guild is not None and self.installed else f"user:{self.user}"
+        self.space = str(self.guild) if self.guild is not None and self.installed else f"{_OWN}{self.user}"
         self.thread = self.kind in _THREADS
         # A message may be in a thread that the client does not know yet.
         perhaps = self.thread or self.message is not None
@@ -124,17 +126,26 @@ def origin_of(stored: str) -> Origin:
 def origin_at(place: Place) -> str:
     """The origin of an answer that responds to no message: the bot posts it in the place on its own.
 
-    A private conversation is answered in the person's direct messages.
+    A private conversation is answered in the person's direct messages, and so is one in a person's own space, because
+    the bot is a guest elsewhere.
     """
-    user = place.thread.removeprefix(_PRIVATE) if place.thread.startswith(_PRIVATE) else ""
+    private, guild = place.thread.startswith(_PRIVATE), place.space.isdecimal()
+    user = (
+        place.thread.removeprefix(_PRIVATE) if private else "0" if guild else place.space.removeprefix(_OWN)
+    )
     return Origin(
         home="there",
-        channel=0 if user else int(place.channel),
+        channel=0 if private else int(place.channel),
         application=0,
-        guild=int(place.space) if place.space.isdecimal() else None,
-        user=int(user or 0),
-        private=user != "",
+        guild=int(place.space) if guild else None,
+        user=int(user),
+        private=private,
     ).to_json()
+
+
+def guest(request: Request) -> bool:
+    """Whether the bot can only respond where the request was made, and cannot post there on its own."""
+    return not origin_of(request.origin).member and not request.place.space.isdecimal()
 
 
 def private_place(place: Place, user: str) -> Place:

@@ -174,8 +174,8 @@ class DiscordHome:
                 await until_available(partial(surface.end_message, message, self._run, f"-# ⏹ {note}"))
 
     async def _find(self) -> None:
-        """Find the present place of the conversation; for a private one, the person's direct messages."""
-        if not self._origin.private:
+        """Find the present place of the conversation, or else the person's direct messages; see `origin_at`."""
+        if not self._origin.user:
             if (real := await self._links.real(self._place)) is not None:
                 self.surface = self._at(real)
             return
