@@ -110,6 +110,17 @@ async def test_what_may_not_be_the_answer_is_shown_as_a_guess_without_a_model(tm
         assert [event.n for event in events if isinstance(event, Citation)]
 
 
+async def test_a_question_that_an_earlier_release_began_without_a_model_is_quoted(tmp_path: Path) -> None:
+    question = "How long does a candle burn while walking?"
+    async with opened(tmp_path) as bench:
+        run = MemoryRun()
+        run.request = replace(run.request, text=question)
+        snapshot = await snapshots(bench).take(run.request, Own())
+        run.kept["snapshot"] = replace(snapshot, cites=True)
+        events = [event async for event in asking(bench).run(run)]
+        assert [event.n for event in events if isinstance(event, Citation)]
+
+
 async def test_a_model_reads_what_may_not_be_the_answer_and_may_say_no(tmp_path: Path) -> None:
     doubt = words("en")("rules.doubtful")
     async with opened(tmp_path, "answerer") as bench:

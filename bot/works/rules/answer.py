@@ -83,7 +83,8 @@ class Answer:
 
     async def events(self) -> AsyncGenerator[Event, None]:
         """The answer, its citations, and buttons for further reading."""
-        if self._snapshot.cites:
+        # A snapshot of an earlier release may cite without a model.
+        if self._snapshot.cites and self._snapshot.answerer is not None:
             async with aclosing(self._by_model()) as events:
                 async for event in events:
                     yield event
