@@ -9,11 +9,9 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from dataclasses import dataclass, field
-from functools import partial
 from typing import TYPE_CHECKING
 
 from bot.events import Notice, UserError
-from bot.markdown import one_line
 from bot.verb import LAST
 from bot.waiting import wait_at_most
 
@@ -245,5 +243,7 @@ def question_of(text: str) -> str:
     return question
 
 
-title_of = partial(one_line, most=TITLE_CHARS)
-"""A title from typed text: one line, at most TITLE_CHARS."""
+def title_of(text: str) -> str:
+    """A title from typed text: one line, at most TITLE_CHARS."""
+    line = " ".join(text.split())
+    return line if len(line) <= TITLE_CHARS else line[: TITLE_CHARS - 1].rstrip() + "…"

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 from storage.db import Database, new_id
@@ -81,9 +82,8 @@ class SettingsStore:
 
         from storage.tables import settings as t
 
-        these = or_(
-            t.c.name.in_(names), *(t.c.name.startswith(prefix, autoescape=True) for prefix in prefixes)
-        )
+        begins = partial(t.c.name.startswith, autoescape=True)
+        these = or_(t.c.name.in_(names), *map(begins, prefixes))
         query = t.select().where(t.c.space == space, these).order_by(t.c.name)
         return await self._db.rows(query, SettingRow)
 

@@ -15,6 +15,7 @@ from contextlib import aclosing
 from dataclasses import fields, replace
 from decimal import Decimal
 from functools import partial
+from operator import attrgetter
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from bot import metrics, tracing, untrusted
@@ -326,7 +327,9 @@ class Models:
         spec = model_spec.parse(model)
         short = spec.short
         unseen = not self.capabilities_of(role, model).sees and bool(prompt.images)
-        member_prompt = _for_member(without_images(prompt) if unseen else prompt, model, spec)
+        member_prompt = without_images(prompt) if unseen else prompt
+        if model != spec.model or any(map(attrgetter("raw"), prompt.messages)):
+            member_prompt = _for_member(member_prompt, model, spec)
         if settings.kind == "anthropic" and marked(member_prompt) is not None:
             hour = self.cache_times.hour(role, model, run.request.place)
             member_prompt = replace(member_prompt, cache_hour=hour)
