@@ -32,7 +32,9 @@ async def about(at: Table, message: Message) -> View:
 
 
 async def _window(at: Table) -> View:
-    return (await at.slack.until(lambda: [view for view in at.slack.views if view.user is at.ana]))[-1]
+    return (
+        await at.slack.until(lambda: [view for view in at.slack.views if view.user is at.ana and view.open])
+    )[-1]
 
 
 async def test_a_message_is_asked_about_and_answered_in_its_thread(at: Table) -> None:
@@ -63,18 +65,43 @@ async def test_people_in_a_message_are_called_by_their_names(at: Table) -> None:
     assert view.mentions == []
 
 
-async def test_a_message_without_words_is_nothing_to_ask_about(at: Table) -> None:
-    picture = await at.slack.say(at.bia, at.channel, "", files=[("map.png", b"x")], wait=False)
-    await at.slack.shortcut(at.ana, ASK_ABOUT, picture)
+async def test_a_message_without_words_and_files_is_nothing_to_ask_about(at: Table) -> None:
+    nothing = await at.slack.say(at.bia, at.channel, "", wait=False)
+    await at.slack.shortcut(at.ana, ASK_ABOUT, nothing)
     assert (await at.whispered(at.ana)).shown == words("en")("edge.no_text")
+
+
+async def test_the_files_of_a_message_are_asked_about_also_of_one_that_it_shares(at: Table) -> None:
+    notes = await at.slack.say(at.bia, at.channel, "", files=[("notes.md", b"# Notes")], wait=False)
+    view = await about(at, notes)
+    assert "notes.md" in view.shown
+    assert not view.blocks[-1]["optional"], "there are no words that could be the question"
+    await at.slack.submit(at.ana, view, typed(QUESTION))
+    await at.begun()
+    sharing = await at.slack.say(at.bia, at.channel, "See this", shares=notes, wait=False)
+    await at.slack.submit(at.ana, await about(at, sharing), typed(QUESTION))
+    await at.begun(2)
+    assert [[file.name for file in request.files] for request in at.requests] == [["notes.md"], ["notes.md"]]
+    assert at.requests[0].text == QUESTION
+
+
+async def test_what_a_program_has_attached_is_asked_about(at: Table) -> None:
+    report = await at.slack.say(at.bia, at.channel, "", wait=False)
+    report.attachments = [{"title": "Build 7", "text": "The gate <closes> at &lt;dusk&gt;"}]
+    view = await about(at, report)
+    assert "> Build 7" in view.shown
+    await at.slack.submit(at.ana, view, typed(""))
+    await at.begun()
+    assert "at <dusk>" in at.asked.text
 
 
 async def test_a_message_where_the_bot_is_not_is_asked_about_with_the_asker_alone(at: Table) -> None:
     channel = at.team.channel("secret", private=True, bot=False)
-    message = await at.slack.say(at.bia, channel, "Among us", wait=False)
+    message = await at.slack.say(at.bia, channel, "Among us", files=[("map.md", b"# Map")], wait=False)
     await at.slack.submit(at.ana, await about(at, message), typed(QUESTION))
     await at.begun()
     assert (at.origin.channel, at.origin.home) == (at.team.dm(at.ana).id, "thread")
+    assert at.asked.files == (), "Slack does not let the bot read them"
     assert [(source.where, source.name) for source in at.asked.quoted] == [("", "Bia")], (
         "a secret has no name"
     )

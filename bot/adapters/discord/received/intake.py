@@ -195,7 +195,7 @@ class Intake(intake.Intake):
         say = self.words(interaction)
         quoted, files = quotation(text_of(message)), files_of(message)[:QUESTION_FILES]
         if not (quoted or files):
-            await replies.tell(interaction, say("discord.no_text"))
+            await replies.tell(interaction, say("edge.no_text"))
             return
         after = f"\n\n{quoted}" if quoted else ""
         at = shown_time(message.created_at, interaction.created_at)

@@ -76,8 +76,7 @@ async def brought(people: People, location: Location, event: Body, me: Installed
         if me.user == author:
             continue
         text = await text_without_mention(words_of(message), "", name)
-        parts = (with_files(people.workspaces, location, part) for part in (message, *_shared(message)))
-        attached = [file for part in await asyncio.gather(*parts) for file in files_of(part)]
+        attached = await attached_to(people, location, message)
         if not (text or attached):
             continue
         quotes.append(quotation(text))
@@ -88,6 +87,12 @@ async def brought(people: People, location: Location, event: Body, me: Installed
             quoted.append(Quoted(where, thread=f"{channel}:{text_of(message, 'ts')}"))
     quoted += [Quoted(refused=key) for key in refused]
     return Brought("\n\n".join(filter(None, quotes)), tuple(files), quoted=tuple(quoted))
+
+
+async def attached_to(people: People, location: Location, message: Body) -> list[File]:
+    """The files of the message and of those that it shares."""
+    parts = (with_files(people.workspaces, location, part) for part in (message, *_shared(message)))
+    return [file for part in await asyncio.gather(*parts) for file in files_of(part)]
 
 
 async def source_of(

@@ -1,8 +1,9 @@
 """Slash commands and shortcuts of Slack.
 
 /sutradhar works for any verb, and each work has its own command. Slack has no options and no completions for commands:
-the text is a line as in the terminal. There are two shortcuts: "Ask about this message" makes the message's text part
-of the question, and a global one asks from anywhere and is answered in the asker's direct conversation with the bot.
+the text is a line as in the terminal. There are two shortcuts: "Ask about this message" makes the message's text and
+files part of the question, and a global one asks from anywhere and is answered in the asker's direct conversation with
+the bot.
 """
 
 from __future__ import annotations
@@ -13,10 +14,11 @@ import re
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from bot import commands
-from bot.adapters.invocation import Invocation, PendingForm, quotation
+from bot.adapters.invocation import QUESTION_FILES, Invocation, PendingForm, quotation
 from bot.adapters.slack.installed.workspaces import Workspace
 from bot.adapters.slack.manifest import ASK, ASK_ABOUT, COMMAND, COMMANDS, MENU, SETUP
 from bot.adapters.slack.placing import (
@@ -26,9 +28,9 @@ from bot.adapters.slack.placing import (
     text_of,
 )
 from bot.adapters.slack.received import setup, windows
-from bot.adapters.slack.received.brought import source_of
+from bot.adapters.slack.received.brought import attached_to, source_of
 from bot.adapters.slack.received.intake import Ack
-from bot.adapters.slack.received.line import text_without_mention
+from bot.adapters.slack.received.line import text_without_mention, words_of
 from bot.adapters.surface import OWN, SurfaceFault, Unavailable
 from bot.command_line import Parsed, parse
 from bot.commands import DEFAULT_WORK, TABLE
@@ -193,14 +195,15 @@ class Shortcuts:
         intake, message = self._intake, body.get("message") or {}
         async with intake.reporting_faults(location, response_url=text_of(body, "response_url")):
             say = await intake.words(location)
-            text = await text_without_mention(
-                str(message.get("text") or ""), "", lambda user: intake.people.name(location, user)
-            )
-            quoted = quotation(text)
-            if not quoted:
+            name = partial(intake.people.name, location)
+            quoted = quotation(await text_without_mention(words_of(message), "", name))
+            place = await self._answered_at(body, location)
+            # In other channels the bot may not read files.
+            within = place.channel == location.channel
+            files = await attached_to(intake.people, location, message) if within else []
+            if not (quoted or files):
                 await intake.tell(location, say("edge.no_text"), text_of(body, "response_url"))
                 return
-            place = await self._answered_at(body, location)
             asked_at = text_of(body, "action_ts")
             source = await source_of(intake.people, place, location.channel, message, asked_at)
             await windows.ask(
@@ -208,11 +211,16 @@ class Shortcuts:
                 str(body.get("trigger_id") or ""),
                 place,
                 f"shortcut:{body.get('action_ts')}:{location.user}",
-                PendingForm(*commands.plain_verb(DEFAULT_WORK), after=f"\n\n{quoted}", quoted=(source,)),
+                PendingForm(
+                    *commands.plain_verb(DEFAULT_WORK),
+                    after=f"\n\n{quoted}" if quoted else "",
+                    files=tuple(files[:QUESTION_FILES]),
+                    quoted=(source,),
+                ),
                 title=say("slack_window.about"),
                 label=say("edge.about_label"),
-                shown=quoted,
-                required=False,
+                shown="\n".join(filter(None, [quoted, *(f"📎 {file.name}" for file in files)])),
+                required=not quoted,
             )
 
     async def _answered_at(self, body: Body, location: Location) -> Location:
