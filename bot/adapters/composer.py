@@ -318,13 +318,14 @@ class Composer(Generic[AnyPage]):
             case Notice(text=text, retry=retry):
                 content.notices.append(self._dialect.adapt(text))
                 self._retry = self._retry or retry
-            case Failed(text=text) if self._pressed and replace(content, status=None) == StageContent(
-                FIRST, ""
-            ):
-                self._refused = self._dialect.adapt(text)
             case Failed(text=text, retry=retry):
-                content.failed = self._dialect.adapt(text)
-                self._retry = self._retry or retry
+                alone = replace(content, status=None) == StageContent(FIRST, "")
+                adapt_alone = self._dialect.adapt_alone if alone else None
+                sentence = (adapt_alone or self._dialect.adapt)(text)
+                if alone and self._pressed:
+                    self._refused = sentence
+                else:
+                    content.failed, self._retry = sentence, self._retry or retry
             case Stage():
                 pass
             case _:

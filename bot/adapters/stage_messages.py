@@ -43,13 +43,15 @@ class Dialect(Generic[AnyPage]):
     """A platform's way of showing a run.
 
     `pages` makes the pages of a stage, one per message, at least one. `folded`, if given, makes one page of all stages,
-    for a single message. `adapt` converts a work's Markdown to the platform's. After `roll_after_s` a growing text
-    continues in another message. `own_keys` are the outbox keys of the adapter's own messages.
+    for a single message. `adapt` converts a work's Markdown to the platform's; `adapt_alone`, if given, that of a
+    failure which only the asker sees, where they asked. After `roll_after_s` a growing text continues in another
+    message. `own_keys` are the outbox keys of the adapter's own messages.
     """
 
     pages: Callable[[StageContent, PageContext], Sequence[AnyPage]]
     folded: Callable[[Sequence[StageContent], PageContext], AnyPage] | None = None
     adapt: Callable[[str], str] = str
+    adapt_alone: Callable[[str], str] | None = None
     roll_after_s: float | None = None
     own_keys: Collection[str] = ()
 

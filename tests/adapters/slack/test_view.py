@@ -164,6 +164,21 @@ async def test_why_it_failed_is_told_to_the_asker_alone(bench: Desk) -> None:
     assert message.buttons == ["🔁 Try again"]
 
 
+async def test_a_failure_names_commands_as_they_are_typed_where_it_is_told(bench: Desk) -> None:
+    """In a channel only a command with its slash reaches the bot without a mention."""
+    root, told = await bench.root(), Failed("Begin with `/story start`.")
+    for request, typed in (
+        (bench.request(bench.channel, text="a command"), "`/story start`"),
+        (bench.request(root), "`/story start`"),
+        (bench.request(root, thread=root.ts, message=""), "`story start`"),
+        (bench.request(await bench.root(channel=bench.dm)), "`story start`"),
+    ):
+        await bench.run(request, told, status="failed")
+        shown = [*bench.channel.everything, *bench.dm.everything]
+        last = max((message for message in shown if message.user is bench.team.bot), key=lambda one: one.ts)
+        assert typed in last.shown
+
+
 async def test_a_refusal_that_would_only_be_repeated_offers_no_other_try(bench: Desk) -> None:
     root = await bench.root()
     await bench.run(bench.request(root), Failed("I can't roll “2x6”.", retry=False), status="failed")

@@ -452,12 +452,16 @@ def view_of(
     """
     origin = placing.origin_of(request.origin)
     home = SlackHome(workspaces, request, records, writers)
-    if origin.home == "alone":
-        threaded = origin.thread != "" and (origin.earlier or origin.thread != origin.message)
-    else:
-        threaded = origin.home != "channel"
-    adapt = partial(as_typed, thread=threaded)
-    dialect = Dialect(pages, adapt=adapt, roll_after_s=ROLL_AFTER_S, own_keys=OWN_KEYS)
+    inside = origin.thread != "" and (origin.earlier or origin.thread != origin.message)
+    adapt_alone = partial(as_typed, thread=inside)
+    adapt = partial(as_typed, thread=inside if origin.home == "alone" else origin.home != "channel")
+    dialect = Dialect(
+        pages,
+        adapt=adapt,
+        adapt_alone=adapt_alone if home.response is not None else None,
+        roll_after_s=ROLL_AFTER_S,
+        own_keys=OWN_KEYS,
+    )
     view = Composer(request, outbox, records.offers, home, writers, dialect, records.votes)
     if not commands.ROWS[request.work, request.verb].planned:
         return view
