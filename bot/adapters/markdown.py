@@ -102,8 +102,12 @@ def title(text: str) -> str:
 
 
 def file_name(name: str, used: set[str], unsafe: re.Pattern[str]) -> str:
-    """The file's name without `unsafe` characters and unique within `used`, to which it is added."""
-    path = PurePath(unsafe.sub("_", clean(name)).lstrip("._- ")[-80:].strip() or "file")
+    """The file's name without `unsafe` characters and unique within `used`, to which it is added. Its suffix stays."""
+    whole = unsafe.sub("_", clean(name))
+    kept = whole.lstrip("._- ")
+    if "." not in kept and kept and whole.removesuffix(kept).endswith("."):  # only the suffix is left
+        kept = f"file.{kept}"
+    path = PurePath(kept[-80:].strip() or "file")
     unique, number = path.name, 2
     while unique in used:
         unique, number = f"{path.stem}-{number}{path.suffix}", number + 1

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.adapters.markdown import Piece, blocks, clean, cut, neutralise, pack, split
+from bot.adapters.markdown import Piece, blocks, clean, cut, file_name, neutralise, pack, split
 
 LINE = st.text(alphabet="ab |*-#`~1.\té “", max_size=60)
 BLOCK = st.one_of(
@@ -171,3 +171,9 @@ def test_headings_with_nothing_under_them_fill_their_parts() -> None:
     parts = split("# A heading\n" * 300, 400)
     assert len(parts) < 15
     assert "".join(parts).count("# A heading") == 300
+
+
+def test_a_file_whose_name_is_all_unsafe_keeps_its_suffix() -> None:
+    unsafe, used = re.compile(r"[^\w .()-]+"), set[str]()
+    names = [file_name(name, used, unsafe) for name in ("🐉.md", "🐉.md", "🐉 Mira.md", "", "..", "✨")]
+    assert names == ["file.md", "file-2.md", "Mira.md", "file", "file-2", "file-3"]
