@@ -7,11 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias, get_args
 
 from bot.admin_budgets import budget_of
 from bot.channel_rules import GOVERNED, governed
 from bot.events import Place, Request, UserError
+from bot.kind import values_in
 from bot.platforms import Platform, Standing
 from bot.settings import ACCESS, BUDGETS
 
@@ -107,7 +109,10 @@ class Access:
             rule = decisive(of_this, author.id, groups)
             if rule is not None and not rule.allows:
                 raise UserError(
-                    f"access.by_{rule.whose}", what=what, name=rule.name or rule.of, may=_allowed(of_this)
+                    f"access.by_{rule.whose}",
+                    what=partial(values_in, [what]),
+                    name=rule.name or rule.of,
+                    may=_allowed(of_this),
                 )
         return request
 

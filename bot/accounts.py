@@ -16,6 +16,7 @@ from bot import budget
 from bot.commands import WORKS
 from bot.config import MOST_DAYS
 from bot.events import Place, Request
+from bot.kind import value_in
 from bot.markdown import harmless
 from bot.names import Names
 from bot.words import Words, words
@@ -138,7 +139,8 @@ class Accounts:
             say, shown = words(request.locale), added[-MOST_ROWS:]
             names = await self.called(place, by, [key for key, _ in shown])
             unknown = say("usage.nameless" if by == "person" else "usage.other_work")
-            rows = [(names.get(key) or key or unknown, spent) for key, spent in shown]
+            labels = {key: value_in(say, key) for key, _ in shown} if by == "work" else names
+            rows = [(labels.get(key) or key or unknown, spent) for key, spent in shown]
             bars = place.platform == WITH_BARS
             table = _table(f"usage.by_{by}", rows, say, bars=bars) if rows else say("usage.nothing")
         if not request.options.get("csv"):
@@ -190,7 +192,7 @@ def as_markdown(report: Report, settings: BudgetConfig, say: Words, asker: str =
         parts.append(_people(report, say, asker))
         if len(report.works) > 1 or report.works[0].who:
             names = [
-                (work.name if work.who in WORKS else say("usage.other_work"), work.spent)
+                (value_in(say, work.name) if work.who in WORKS else say("usage.other_work"), work.spent)
                 for work in report.works
             ]
             parts.append(_table("usage.by_work", names, say))

@@ -7,10 +7,12 @@ Knows no platform. The settings themselves are declared in `bot.works.settings`.
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from bot import commands
 from bot.events import Place, Request, UserError
+from bot.kind import values_in
 from bot.settings import (
     ANSWERS,
     DEFAULT_WORK,
@@ -64,8 +66,12 @@ class ChannelRules:
         """Raise UserError if the request's work may not run in its place. Raises StorageFault."""
         rows = await self._settings.nearest(request.asked_in or request.place, "", WORKS)
         if rows and governed(verb) and not allows(rows[0].value, verb.work):
-            names = ", ".join(work for work in GOVERNED if allows(rows[0].value, work)) or "–"
-            raise UserError(f"channels.work_{rows[0].scope}", work=verb.work, works=names)
+            allowed = [work for work in GOVERNED if allows(rows[0].value, work)]
+            raise UserError(
+                f"channels.work_{rows[0].scope}",
+                work=partial(values_in, [verb.work]),
+                works=partial(values_in, allowed) if allowed else "–",
+            )
 
     async def filled(self, verb: Verb, request: Request) -> Request:
         """The request with the place's defaults, such as its shelf, for options that it leaves out."""

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from bot.events import UserError
 from bot.verb import NAME_CHARS
-from bot.words import named
+from bot.words import name_in, named
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Collection, Iterable, Iterator, Sequence
@@ -100,7 +101,8 @@ class Setting:
     `scopes` are where it may be set, the nearest first. `check` gives the value to store; it raises UserError, which
     names the possible values. `check_own` does so for what a person sets for themselves, where they may choose less.
     `default` is the value if it is not set; None if the platform decides. `values` are offered while a person types;
-    `shown` is a stored value as people write it. `platforms` are those that use it; empty means all.
+    `shown` is a stored value as people write it. `platforms` are those that use it; empty means all. `worded`: its
+    values are words that have a name in each language.
     """
 
     name: str
@@ -111,12 +113,31 @@ class Setting:
     values: Callable[[Resources], Sequence[str]] = lambda resources: ()
     shown: Callable[[str], str] = str
     platforms: tuple[str, ...] = ()
+    worded: bool = False
     check_own: Callable[[Resources, str], str] | None = None
 
     def checked(self, resources: Resources, value: str, scope: Scope) -> str:
         """The value to store for this scope. Raises UserError."""
         check = self.check_own if scope == "person" and self.check_own is not None else self.check
         return check(resources, value)
+
+    def in_words(self, shown: str, say: Callable[[str], str]) -> str:
+        """The value as `shown` gives it, in the language of the catalogue `say`."""
+        return ", ".join(value_in(say, part) for part in shown.split(", ")) if self.worded else shown
+
+
+def value_in(say: Callable[[str], str], value: str) -> str:
+    """A setting's value, or a part of it, in the language of the catalogue `say`: "regras" for "rules", also after a
+    minus.
+    """
+    word = value.removeprefix("-")
+    work = name_in(say, word, "group")
+    return value[: len(value) - len(word)] + (name_in(say, word, "value") if work == word else work)
+
+
+def values_in(choices: Sequence[str], say: Callable[[str], str]) -> str:
+    """A list of values in the language of the catalogue `say`."""
+    return ", ".join(value_in(say, choice) for choice in choices)
 
 
 OF_CHANNEL: tuple[Scope, ...] = ("channel", "category", "space")
@@ -128,24 +149,32 @@ def of_channel(
     default: str = "",
     values: Callable[[Resources], Sequence[str]] = lambda resources: (),
     shown: Callable[[str], str] = str,
+    *,
+    worded: bool = False,
 ) -> Setting:
     """A setting that admins set for a channel, a category of channels, or everyone."""
     return Setting(
-        name, f"settings.is_{name}", OF_CHANNEL, check, lambda resources: default, values=values, shown=shown
+        name,
+        f"settings.is_{name}",
+        OF_CHANNEL,
+        check,
+        lambda resources: default,
+        values=values,
+        shown=shown,
+        worded=worded,
     )
 
 
 def choice(name: str, typed_value: str, choices: Sequence[str]) -> str:
-    """One of the choices, ignoring case; an unambiguous beginning is enough, and so is a work's name in another
-    language.
-    """
+    """One of the choices, ignoring case; an unambiguous beginning is enough, and so is its name in another language."""
     typed = typed_value.strip().casefold()
     candidates = [option for option in choices if option.casefold().startswith(typed)]
     exact = [option for option in candidates if option.casefold() == typed] or candidates
     if len(exact) != 1:
-        if work := named(choices, "group", typed):
-            return work
-        raise UserError("settings.choices", name=name, value=typed_value[:80], choices=", ".join(choices))
+        if meant := named(choices, "group", typed) or named(choices, "value", typed):
+            return meant
+        listed = partial(values_in, choices)
+        raise UserError("settings.choices", name=name, value=typed_value[:80], choices=listed)
     return exact[0]
 
 
@@ -166,6 +195,7 @@ def one_of(
         lambda _: default,
         lambda _: choices,
         platforms=platforms,
+        worded=True,
     )
 
 

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, cast
 from bot import tracing
 from bot.events import Author, OptionValue, Place, Request, UserError, user_error
 from bot.llm.completion import Completion
+from bot.words import Words, words
 from storage.faults import StorageFault
 from storage.patience import patiently
 
@@ -68,7 +69,7 @@ class DurableRun:
             try:
                 return {"value": adapter.dump_python(await patiently(call), mode="json")}
             except UserError as error:
-                return {"sorry": _sorry_to_json(error)}
+                return {"sorry": _sorry_to_json(error, words(self.request.locale))}
 
         result = await DBOS.run_step_async({"name": name}, body)
         if not called:
@@ -110,7 +111,7 @@ class DurableRun:
                 if (fault := await patiently(streamed)) is not None:
                     raise fault
             except UserError as error:
-                result["sorry"] = _sorry_to_json(error)
+                result["sorry"] = _sorry_to_json(error, words(self.request.locale))
             return result | {"text": "".join(text)}
 
         task = asyncio.ensure_future(DBOS.run_step_async({"name": name}, body))
@@ -175,10 +176,11 @@ def _adapter(of: Hashable) -> TypeAdapter[Any]:
     return TypeAdapter(cast("Any", of))
 
 
-def _sorry_to_json(error: UserError) -> dict[str, Any]:
+def _sorry_to_json(error: UserError, say: Words) -> dict[str, Any]:
+    """The error with its values in these words, which the run's request asks for."""
+    worded = {name: v(say) if callable(v) else v for name, v in error.values.items()}
     values = {
-        name: v if isinstance(v, str | int | float | bool | None) else str(v)
-        for name, v in error.values.items()
+        name: v if isinstance(v, str | int | float | bool | None) else str(v) for name, v in worded.items()
     }
     return {"key": error.key, "values": values, "transient": error.transient}
 

@@ -248,6 +248,7 @@ async def test_it_speaks_portuguese(desk: Desk) -> None:
     events = await desk.usage(locale="pt-BR")
     assert events.startswith("Nos últimos 30 dias:\n")
     assert rows(events)[1:2] == ["| Você | 2 | 2.000 | 60 | ≥ US$ 0,25 |"]
+    assert "| regras | 2 | 2.000 | 60 | ≥ US$ 0,25 |" in events
     assert "1 chamada foi a um modelo de preço desconhecido" in events
     assert "1 ajudou, 0 não" in events
     assert "restam US$ 2,75" in events
@@ -382,6 +383,8 @@ async def test_a_picture_shows_days_and_works_or_a_bar_for_each_group(desk: Desk
     shown = await bars_of(desk.app.accounts, request)
     assert len(shown.names) == 4
     assert shown.parts == {"rules": [2.0, 0.0, 0.0, 0.0], "council": [0.0, 0.0, 0.0, 0.5]}
+    in_portuguese = await bars_of(desk.app.accounts, replace(request, locale="pt-BR"))
+    assert list(in_portuguese.parts) == ["regras", "conselho"]
 
 
 async def test_what_has_no_price_is_drawn_in_tokens(desk: Desk) -> None:

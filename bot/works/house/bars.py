@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Final
 
 from bot.accounts import days_of, key_of, summed, usd_of
+from bot.kind import value_in
 from bot.words import Words, words
 
 if TYPE_CHECKING:
@@ -60,12 +61,13 @@ async def bars_of(accounts: Accounts, request: Request) -> Bars:
             ).items()
         }
         parts = {work: [of_day.get((day, work), 0.0) for day in names] for work in (*largest, other)}
-        parts = {work: row for work, row in parts.items() if any(row)}
+        parts = {value_in(say, work): row for work, row in parts.items() if any(row)}
         told = {work: sum(row) for work, row in parts.items()}
     else:
         called = await accounts.called(request.place, by, spent[:GROUPS])
         unknown = say("usage.nameless") if by == "person" else other
-        names = [called.get(key) or key or unknown for key in spent[:GROUPS]]
+        shown = {key: value_in(say, key) for key in spent[:GROUPS]} if by == "work" else called
+        names = [shown.get(key) or key or unknown for key in spent[:GROUPS]]
         parts = {"": [sums[key] for key in spent[:GROUPS]]}
         told = dict(zip(names, parts[""], strict=True))
     kind, days = say(f"usage.chart_{by}"), days_of(request)

@@ -167,8 +167,8 @@ def _plain_works(resources: Resources) -> Sequence[str]:
 
 
 CHANNEL_SETTINGS: tuple[Setting, ...] = (
-    of_channel(WORKS, checks.works, "all", _works, lambda value: ", ".join(value.split())),
-    of_channel(DEFAULT_WORK, checks.default_work, values=_plain_works),
+    of_channel(WORKS, checks.works, "all", _works, lambda value: ", ".join(value.split()), worded=True),
+    of_channel(DEFAULT_WORK, checks.default_work, values=_plain_works, worded=True),
     of_channel(INSTRUCTION, checks.instruction),
     one_of(ANSWERS, "settings.is_answers", OF_CHANNEL, ANSWERING, IN_THREAD),
     one_of(LISTENS, "settings.is_listens", OF_CHANNEL, LISTENING, THREADS),
@@ -202,6 +202,7 @@ SETTINGS: tuple[Setting, ...] = (
         default=lambda resources: ON if resources.config.discord.free_chat else OFF,
         values=lambda resources: (ON, OFF),
         platforms=("discord",),
+        worded=True,
     ),
     *CHANNEL_SETTINGS,
     one_of(ADMIN_NOTES, "settings.is_admin_notes", ("channel",), (ON, OFF), OFF),

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from bot.access import MOST, RULED, Access, setting_of, value_of
 from bot.events import Event, Request, Stage, Text, UserError
-from bot.kind import choice
+from bot.kind import choice, value_in
 from bot.markdown import code, table_row
 from bot.words import words
 from bot.work import Run
@@ -29,9 +29,10 @@ class AccessRules:
         key, value, done = await run.step("set", lambda: self._changed(request), tuple[str, str, str])
         whose = done.partition(" ")[2]
         yield Stage("access", say("access.title"))
-        yield Text(say(f"access.{done.partition(' ')[0]}", what=key, whom=whose))
+        what = value_in(say, key)
+        yield Text(say(f"access.{done.partition(' ')[0]}", what=what, whom=whose))
         if value == "only":
-            yield Text(" " + say("access.others", what=key))
+            yield Text(" " + say("access.others", what=what))
 
     async def _changed(self, request: Request) -> tuple[str, str, str]:
         """The subject of the rule, a remark, and what was done for whom."""
@@ -63,7 +64,7 @@ class AccessRules:
             rules = await self._access.rules(request.place.space)
             rows = [
                 table_row(
-                    code(rule.what),
+                    code(value_in(say, rule.what)),
                     called(rule.whose, code(rule.name or rule.of), say),
                     say("access.yes" if rule.allows else "access.no")
                     + (f" ({say('settings.for_config')})" if rule.config else ""),

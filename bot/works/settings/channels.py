@@ -49,7 +49,7 @@ class ChannelTable:
             yield Text("\n\n" + "\n".join([say("channels.elsewhere"), "", elsewhere]))
         yield Text("\n\n" + say("channels.how"))
         if request.author.admin:
-            values = await run.step("values", lambda: self._values(request), dict[str, str])
+            values = await run.step("values", lambda: self._values(request, say), dict[str, str])
             yield Choices(say("channels.change"), tuple(_button(name, values, say) for name in OF_CHANNELS))
 
     async def _here(self, request: Request, say: Words) -> str:
@@ -62,7 +62,7 @@ class ChannelTable:
                 value, whose = setting.default(self._resources), say("channels.default")
             else:
                 continue
-            lines.append(table_row(f"`{setting.name}`", one_line(value) or "–", whose))
+            lines.append(table_row(f"`{setting.name}`", one_line(setting.in_words(value, say)) or "–", whose))
         return "\n".join(lines)
 
     async def _elsewhere(self, request: Request, say: Words) -> str:
@@ -82,7 +82,8 @@ class ChannelTable:
         for row in rows[:ROWS]:
             if row.of not in names:
                 names[row.of] = await self._name(place, row, say)
-            value = SETTINGS[row.name].shown(row.value)
+            setting = SETTINGS[row.name]
+            value = setting.in_words(setting.shown(row.value), say)
             if row.scope == "config":
                 value = f"{value} ({say('settings.for_config')})"
             lines.append(table_row(names[row.of], f"`{row.name}`", one_line(value)))
@@ -96,14 +97,14 @@ class ChannelTable:
             return say("settings.for_space")
         return code(await self._names.channel(place, row.of) or row.of)
 
-    async def _values(self, request: Request) -> dict[str, str]:
+    async def _values(self, request: Request, say: Words) -> dict[str, str]:
         """The initial values of the buttons' windows: those that apply in the channel."""
         values = dict[str, str]()
         for name in OF_CHANNELS:
             rows = await self._settings.nearest(request.place, "", name)
             setting = SETTINGS[name]
             default = setting.default(self._resources) if setting.default is not None else ""
-            values[name] = setting.shown(rows[0].value) if rows else default
+            values[name] = setting.in_words(setting.shown(rows[0].value) if rows else default, say)
         return values
 
 

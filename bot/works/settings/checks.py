@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from functools import partial
 from typing import TYPE_CHECKING
 
 from bot.config import model_spec
 from bot.events import UserError
-from bot.kind import choice
+from bot.kind import choice, values_in
 from bot.settings import FREE_CHAT, LANGUAGE, OFF, ON, choosable, permitted, permitted_to_person, zones
-from bot.words import LOCALES
+from bot.words import LOCALES, named
 
 if TYPE_CHECKING:
     from bot.config import Config
@@ -120,11 +121,11 @@ def works(resources: Resources, typed_value: str) -> str:
     from bot.channel_rules import ALL, EXCEPT, GOVERNED
 
     typed = typed_value.replace(",", " ").split()
-    if [name.casefold() for name in typed] == [ALL]:
+    if len(typed) == 1 and named([ALL], "value", typed[0]):
         return ALL
     forbidden = {name.startswith(EXCEPT) for name in typed}
     if len(forbidden) != 1:
-        raise UserError("settings.works", value=typed_value[:80], works=", ".join(GOVERNED))
+        raise UserError("settings.works", value=typed_value[:80], works=partial(values_in, GOVERNED))
     names = {choice("works", name.removeprefix(EXCEPT), GOVERNED) for name in typed}
     sign = EXCEPT if forbidden.pop() else ""
     if sign and len(names) == len(GOVERNED):

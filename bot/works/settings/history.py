@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from bot.access import ALLOW, rule_of
 from bot.admin_budgets import budget_of
 from bot.events import Event, Place, Request, Stage, Text
+from bot.kind import value_in
 from bot.markdown import code, one_line, table_row
 from bot.names import Names
 from bot.settings import ACCESS, BUDGETS
@@ -84,7 +85,7 @@ def _what(change: SettingChange, say: Words) -> tuple[str, str]:
             if rule.of
             else say("access.everyone")
         )
-        called = say("history.access", what=code(rule.what), whom=named)
+        called = say("history.access", what=code(value_in(say, rule.what)), whom=named)
         value = say("history.allowed" if rule.allows else "history.denied")
     elif name.startswith(BUDGETS) and (budget := budget_of(row)):
         whose = say(f"budgets.of_{budget.holder}", name=code(budget.name or budget.of))
@@ -93,5 +94,6 @@ def _what(change: SettingChange, say: Words) -> tuple[str, str]:
     elif name.startswith(house_rules.PREFIX):
         called = say("history.house_rule", n=name.removeprefix(house_rules.PREFIX))
     elif name in SETTINGS and not removed:
-        value = code(one_line(SETTINGS[name].shown(change.value or "")))
+        setting = SETTINGS[name]
+        value = code(one_line(setting.in_words(setting.shown(change.value or ""), say)))
     return called, say("history.reset") if removed else value

@@ -10,6 +10,7 @@ import asyncio
 from collections.abc import AsyncGenerator, Mapping
 from dataclasses import dataclass, field
 from datetime import tzinfo
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from bot.channel_rules import check_listening
@@ -18,7 +19,7 @@ from bot.events import Event, Request, Stage, Text, UserError
 from bot.markdown import code, one_line, table_row
 from bot.names import Names
 from bot.settings import TIMEZONE
-from bot.words import Words, words
+from bot.words import Words, name_in, words
 from bot.work import Run
 from bot.works.settings.access import AccessRules
 from bot.works.settings.budgets import BudgetTable
@@ -122,10 +123,10 @@ class SettingsWork:
         effective = await run.step("held", lambda: self._effective(request, setting), EffectiveValue)
         say = words(effective.locale)
         yield Stage("settings", setting.name)
-        saved = say(f"settings.saved_{scope}", name=setting.name, value=_code(value))
+        saved = say(f"settings.saved_{scope}", name=setting.name, value=_code(setting.in_words(value, say)))
         yield Text(saved.removesuffix(".") if value.endswith((".", "!", "?", "…")) else saved)
         if effective.scope != scope:
-            yield Text(" " + _effect(effective, say))
+            yield Text(" " + _effect(setting, effective, say))
 
     async def _reset(self, run: Run) -> AsyncGenerator[Event, None]:
         request = run.request
@@ -140,7 +141,7 @@ class SettingsWork:
         say = words(effective.locale)
         yield Stage("settings", setting.name)
         key = f"settings.reset_{scope}" if removed else f"settings.unset_{scope}"
-        yield Text(f"{say(key, name=setting.name)} {_effect(effective, say)}")
+        yield Text(f"{say(key, name=setting.name)} {_effect(setting, effective, say)}")
 
     async def _effective(self, request: Request, setting: Setting) -> EffectiveValue:
         rows = await self._rows(request, setting)
@@ -187,7 +188,7 @@ class SettingsWork:
             else:
                 value, by = self._unset(request, setting)
                 whose = say(f"settings.by_{by}")
-            lines.append(table_row(_code(setting.name), one_line(value) or "–", whose))
+            lines.append(table_row(_code(setting.name), one_line(setting.in_words(value, say)) or "–", whose))
         notes = [say("settings.barred", names=", ".join(barred))] if barred else []
         return "\n".join([*lines, "", *notes, say("settings.how")])
 
@@ -201,20 +202,21 @@ class SettingsWork:
                 continue
             called = _strong(say(f"settings.for_{scope}"), effective.scope == scope)
             row = rows.get(scope)
-            value = _one_line(setting.shown(row.value)) if row is not None else "–"
+            value = _one_line(setting.in_words(setting.shown(row.value), say)) if row is not None else "–"
             lines.append(table_row(called, value, await self._by(row, reader) if row is not None else ""))
         value, by = self._unset(request, setting)
         if (row := rows.get("config")) is not None:
             value, by = setting.shown(row.value), "config"
         called = _strong(say(f"settings.for_{by}"), effective.scope == by)
-        lines.append(table_row(called, _one_line(value) or "–", ""))
+        lines.append(table_row(called, _one_line(setting.in_words(value, say)) or "–", ""))
         notes = []
         if not all(self._valid(setting, row) for row in rows.values()):
             notes.append(say("settings.barred", names=setting.name))
         values = list(setting.values(self._resources))
         if values and len(values) <= POSSIBLE:
-            notes.append(say("settings.possible", values=", ".join(map(_code, values))))
-        scopes = ", ".join(_code(CALLED[scope]) for scope in setting.scopes)
+            possible = ", ".join(_code(setting.in_words(value, say)) for value in values)
+            notes.append(say("settings.possible", values=possible))
+        scopes = _scopes(setting, say)
         notes.append(say("settings.how_one", name=setting.name, scopes=scopes))
         return "\n".join([say(setting.summary), "", *lines, "", " ".join(notes)])
 
@@ -275,17 +277,21 @@ def _scope(request: Request, setting: Setting) -> Scope:
     default = next((name for name in DEFAULT_SCOPES if name in setting.scopes), setting.scopes[0])
     scope = SCOPES[str(typed_scope)] if typed_scope else default
     if scope not in setting.scopes:
-        possible = ", ".join(_code(CALLED[scope_name]) for scope_name in setting.scopes)
-        raise UserError("settings.scope", name=setting.name, possible=possible)
+        raise UserError("settings.scope", name=setting.name, possible=partial(_scopes, setting))
     if scope not in ("person", "thread") and not request.author.admin:
         personal = "person" in setting.scopes
         raise UserError("settings.admins_or_me" if personal else "settings.admins", name=setting.name)
     return scope
 
 
-def _effect(effective: EffectiveValue, say: Words) -> str:
+def _scopes(setting: Setting, say: Words) -> str:
+    """What it can be set for, as the option "for" names it."""
+    return ", ".join(_code(name_in(say, CALLED[scope], "for")) for scope in setting.scopes)
+
+
+def _effect(setting: Setting, effective: EffectiveValue, say: Words) -> str:
     scope = effective.scope if effective.value or effective.scope not in ("config", "default") else "nothing"
-    return say(f"settings.holds_{scope}", value=_code(effective.value))
+    return say(f"settings.holds_{scope}", value=_code(setting.in_words(effective.value, say)))
 
 
 def _code(text: str) -> str:

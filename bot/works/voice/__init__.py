@@ -122,6 +122,7 @@ SETTINGS: tuple[Setting, ...] = (
         check=_narrate,
         default=lambda resources: OFF,
         values=lambda resources: (ON, OFF),
+        worded=True,
     ),
     Setting(
         VOICE,

@@ -8,9 +8,11 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import AsyncGenerator
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from bot.events import Event, Request, Speak, Stage, Text, UserError
+from bot.kind import value_in, values_in
 from bot.platforms import VoiceChannels
 from bot.settings import NARRATE, OFF, ON, SPEED, VOICE
 from bot.speech.clips import why
@@ -107,7 +109,8 @@ class VoiceWork:
         yield Stage("voice", say(f"voice.title_{verb}"))
         if text:
             key = f"voice.saved_{scope}" if value else f"voice.reset_{scope}"
-            yield Text(f"{say(key, name=_called(request, say), value=value)} ")
+            shown = value_in(say, value) if verb == "narrate" else value
+            yield Text(f"{say(key, name=_called(request, say), value=shown)} ")
         yield Text(answer)
 
     def _name(self, request: Request) -> str:
@@ -119,7 +122,7 @@ class VoiceWork:
             return as_name(speaker)
         if work := self._work(request):
             if work not in KINDS:
-                raise UserError("voice.no_work", value=work[:40], works=", ".join(KINDS))
+                raise UserError("voice.no_work", value=work[:40], works=partial(values_in, tuple(KINDS)))
             return f"{base}.{work}"
         return base
 
