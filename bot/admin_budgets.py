@@ -6,13 +6,14 @@ Knows no model and no price. `bot.budget` enforces them before each call, throug
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from decimal import Decimal, InvalidOperation
+from functools import partial
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias, get_args
 
-from bot.budget import dollars, refused_by
+from bot.budget import amount_in, refused_by
 from bot.events import Place, Request, UserError
 from bot.settings import ADMIN_NOTES, ADMINS_EXEMPT, BUDGETS, ON, TIMEZONE, zone_of
 from storage.ledger import Allowance
@@ -20,18 +21,21 @@ from storage.settings import TOLD
 
 if TYPE_CHECKING:
     from bot.settings import Settings
+    from bot.words import Words
     from storage.ledger import Ledger, Per, Whose
     from storage.settings import SettingRow
 
 Holder: TypeAlias = Literal["person", "group", "each", "channel", "space"]
 """Whose usage a budget limits: one person's, each group member's, each person's, a channel's or a space's."""
 Unit: TypeAlias = Literal["usd", "tokens"]
+Shown: TypeAlias = "Callable[[Words], str]"
+"""An amount, which the words are passed to in which people read it."""
 PERIODS: Final[tuple[Per, ...]] = ("day", "month")
 UNITS: Final[tuple[Unit, ...]] = get_args(Unit)
 MOST: Final = 200
 """The most budgets of a space; every model call reads them all."""
 _AMOUNT: Final = re.compile(
-    r"\$?\s*(\d{1,12}(?:\.\d{1,4})?)\s*(\$|usd|dollars?|dólar(?:es)?|tokens?)?", re.IGNORECASE
+    r"(?:US)?\$?\s*(\d{1,12}(?:\.\d{1,4})?)\s*(\$|usd|dollars?|dólar(?:es)?|tokens?)?", re.IGNORECASE
 )
 WARNED_AT: Final = Decimal("0.8")
 """The part of a budget after whose use people get a warning."""
@@ -58,7 +62,7 @@ class SetBudget:
         return setting_of(self.holder, self.of, self.per, self.unit)
 
     @property
-    def shown(self) -> str:
+    def shown(self) -> Shown:
         return shown(self.amount, self.unit)
 
 
@@ -66,8 +70,8 @@ def setting_of(holder: Holder, of: str, per: Per, unit: Unit) -> str:
     return f"{BUDGETS}{holder}.{of}.{per}.{unit}"
 
 
-def shown(amount: Decimal, unit: Unit) -> str:
-    return f"${dollars(amount)}" if unit == "usd" else f"{int(amount)} tokens"
+def shown(amount: Decimal, unit: Unit) -> Shown:
+    return partial(amount_in, amount, unit)
 
 
 def amount_of(text: str) -> tuple[Decimal, Unit]:
@@ -102,7 +106,7 @@ class AdminNote:
     if there are none, it goes to `person`, who has set the budget."""
 
     key: str
-    values: dict[str, str]
+    values: dict[str, Shown]
     channels: tuple[str, ...]
     person: str
 

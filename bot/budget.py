@@ -30,6 +30,7 @@ from storage.patience import patiently
 if TYPE_CHECKING:
     from bot.config import BudgetConfig
     from bot.settings import Settings
+    from bot.words import Words
     from storage.ledger import Ledger, Settled
 
 Price: TypeAlias = Callable[[Usage], Awaitable[Decimal | None]]
@@ -143,6 +144,11 @@ def dollars(amount: Decimal) -> str:
     return f"{amount:.2f}" if amount >= Decimal("0.1") or not amount else f"{amount:.4f}"
 
 
+def amount_in(amount: Decimal, unit: str, say: Words) -> str:
+    """An amount of dollars or tokens as people write it."""
+    return say("council.usd", n=dollars(amount)) if unit == "usd" else f"{int(amount)} tokens"
+
+
 async def unknown(usage: Usage) -> Decimal | None:
     """The price function of a model whose price is not known."""
     return None
@@ -168,12 +174,13 @@ async def _no_allowances(request: Request) -> Sequence[Allowance]:
 
 def refused_by(allowance: Allowance, spent: Decimal) -> UserError:
     """The message for people if too little is left of a budget that admins have set."""
-
-    def shown(amount: Decimal | int) -> str:
-        return f"${dollars(Decimal(amount))}" if allowance.usd is not None else f"{int(amount)} tokens"
-
-    cap = allowance.usd if allowance.usd is not None else allowance.tokens or 0
-    return TransientError(f"budget.over_{allowance.kind}", spent=shown(spent), cap=shown(cap))
+    unit = "tokens" if allowance.usd is None else "usd"
+    cap = Decimal(allowance.tokens or 0) if allowance.usd is None else allowance.usd
+    return TransientError(
+        f"budget.over_{allowance.kind}",
+        spent=partial(amount_in, spent, unit),
+        cap=partial(amount_in, cap, unit),
+    )
 
 
 class Budget:

@@ -19,6 +19,7 @@ from bot.platforms import Platform
 from bot.readers.kinds import unread
 from bot.retrieval.files import Candidate, Refused, megabytes, read_file, read_whole
 from bot.waiting import Background
+from bot.words import words
 from bot.work import Run
 from storage.faults import StorageFault, fault_of
 from storage.files import stored
@@ -81,8 +82,8 @@ class Incoming:
                         await self._bring_one(run, target, name, file, kinds, max_bytes, copied=copied)
                     ], []
                 except UserError as error:
-                    values = {key: v if isinstance(v, int) else str(v) for key, v in error.values.items()}
-                    return [], [Refused(name, error.key, {**values, "name": name}, error.transient)]
+                    values = words(run.request.locale).plain(error.values | {"name": name})
+                    return [], [Refused(name, error.key, values, error.transient)]
 
             candidates, refusals = await run.step(
                 f"{called}:{n}", bring_one, tuple[list[Candidate], list[Refused]]

@@ -93,15 +93,26 @@ class Words:
             return " ".join([key, *(f"{name}={value}" for name, value in values.items())])
         shown = _Values(operator=_Value(int(self.to_operator)))
         for name, value in values.items():
-            in_words = self._reason(value) if isinstance(value, Exception) else value
-            shown[name] = _Value(in_words(self) if callable(in_words) else in_words)
+            shown[name] = _Value(self._in_words(value))
         return sentence.format_map(shown)
 
-    def _reason(self, error: Exception) -> object:
-        """The text of a UserError that is a value of another sentence."""
-        from bot.events import UserError  # its module's dataclasses would take a third of the time of --help
+    def plain(self, values: Mapping[str, object]) -> dict[str, str | int | float | bool | None]:
+        """The values of a sentence as they can be stored: functions, errors and other objects in these words."""
+        worded = {name: self._in_words(value) for name, value in values.items()}
+        return {
+            name: value if isinstance(value, str | int | float | bool | None) else str(value)
+            for name, value in worded.items()
+        }
 
-        return self(error.key, **error.values) if isinstance(error, UserError) else error
+    def _in_words(self, value: object) -> object:
+        """A function's result for these words, the text of a UserError, and other values as they are."""
+        if isinstance(value, Exception):
+            from bot.events import (
+                UserError,  # its module's dataclasses would take a third of the time of --help
+            )
+
+            return self(value.key, **value.values) if isinstance(value, UserError) else value
+        return value(self) if callable(value) else value
 
     def sentences(self) -> dict[str, str]:
         """Every key with its sentence, placeholders unfilled."""

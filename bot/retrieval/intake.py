@@ -26,6 +26,7 @@ from bot.retrieval.files import read_file
 from bot.retrieval.language import may_vote
 from bot.retrieval.results import UnreadPart, recognized, unread_parts
 from bot.retrieval.titles import normal
+from bot.words import words
 from storage.faults import StorageFault, fault_of
 from storage.files import stored
 
@@ -164,7 +165,7 @@ class Intake:
                 in_the_way = bool(replaces)
         except UserError as error:
             name = item.name.removesuffix(BUNDLE)
-            return IntakeResult(name, key=error.key, values=_plain(error.values | {"name": name}))
+            return IntakeResult(name, key=error.key, values=words("en").plain(error.values | {"name": name}))
         await self._add(new, data, run if in_the_way else None)
         return _result(item, new, staged=in_the_way, replaces=replaces)
 
@@ -436,9 +437,3 @@ def _result(
         replaces=replaces,
         unread=unread_parts(document.unread),
     )
-
-
-def _plain(values: dict[str, object]) -> dict[str, str | int | float | bool | None]:
-    return {
-        name: v if isinstance(v, str | int | float | bool | None) else str(v) for name, v in values.items()
-    }

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from bot.commands import TELL_ADMINS
 from bot.events import Author, Request
+from bot.words import words
 
 if TYPE_CHECKING:
     from bot.platforms import Platform
@@ -27,7 +28,7 @@ async def tell_admins(resources: Resources, platform: Platform, begin: Begin, re
         if not places and given.person:
             places = [(given.person, reach(here, given.person))]
         if not places:
-            used = "{spent} of {cap}".format_map(given.values)
+            used = " of ".join(given.values[name](words("en")) for name in ("spent", "cap"))
             _log.warning("80 %% of a budget of the space %s is used: %s", here.space, used)
         for person, place in places:
             locale = await resources.settings.locale(place, person, request.locale)
@@ -37,7 +38,7 @@ async def tell_admins(resources: Resources, platform: Platform, begin: Begin, re
                 Author(person, ""),
                 TELL_ADMINS.work,
                 TELL_ADMINS.name,
-                {"key": given.key, **given.values},
+                {"key": given.key, **{name: value(words(locale)) for name, value in given.values.items()}},
                 locale=locale,
                 origin=platform.origin(place),
                 parent=request.id,

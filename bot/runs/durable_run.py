@@ -177,12 +177,8 @@ def _adapter(of: Hashable) -> TypeAdapter[Any]:
 
 
 def _sorry_to_json(error: UserError, say: Words) -> dict[str, Any]:
-    """The error with its values in these words, which the run's request asks for."""
-    worded = {name: v(say) if callable(v) else v for name, v in error.values.items()}
-    values = {
-        name: v if isinstance(v, str | int | float | bool | None) else str(v) for name, v in worded.items()
-    }
-    return {"key": error.key, "values": values, "transient": error.transient}
+    """The error with its values in these words."""
+    return {"key": error.key, "values": say.plain(error.values), "transient": error.transient}
 
 
 def _sorry_from_json(stored: Mapping[str, Any]) -> UserError:

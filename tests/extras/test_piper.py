@@ -14,7 +14,7 @@ async def test_a_voice_in_a_folder_speaks() -> None:
     assert spec is not None
     assert spec.origin is not None
     engine = Piper(Path(spec.origin).parent / "data")
-    assert (engine.voices, engine.absent()) == (("en_US-joe-medium",), "")
+    assert (engine.voices, engine.absent()) == (("en_US-joe-medium",), None)
     assert engine.reads("en", "")
     assert not engine.reads("pt", "")
     usual = pcm(await engine.say("The door opens, and a cold wind comes in.", "", 1.0, "en"), "piper")

@@ -26,8 +26,8 @@ class FakeEngine:
     def reads(self, language: str, voice: str) -> bool:
         return language in self.languages
 
-    def absent(self) -> str:
-        return ""
+    def absent(self) -> None:
+        return None
 
     async def say(self, text: str, voice: str, speed: float, language: str) -> Sound:
         self.said.append((text, voice, speed, language))

@@ -19,6 +19,7 @@ from bot.speech.engines.service import Service
 from bot.speech.listening.ears import Ears
 from bot.speech.recording import Recording
 from bot.speech.transcriber import Transcriber
+from bot.words import words
 from storage.db import Database
 from storage.ledger import Ledger
 from tests.fakes import migrated
@@ -112,7 +113,9 @@ async def test_a_header_without_its_secret_is_not_sent_and_costs_nothing(
             asked("r1", ""), Recording("a.ogg", 2.0), b"OggS"
         )
     assert (missing.value.key, missing.value.values["variable"]) == ("model.key_missing", "AZURE_KEY")
-    assert "AZURE_KEY" in Service(made.providers["openai"], made).absent()
+    lacking = Service(made.providers["openai"], made).absent()
+    assert lacking is not None
+    assert words("pt")(lacking.key, **lacking.values) == "AZURE_KEY não está definida"
     embedding = Embedding(made)
     assert (await embedding.get(), embedding.missing and embedding.missing.key) == (None, "model.key_missing")
     assert await ledger.entries(asked("r1", "").place.space, "r1") == []

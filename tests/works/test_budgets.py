@@ -14,6 +14,7 @@ from bot.admin_budgets import SetBudget, budget_of, setting_of
 from bot.events import Author, Notice, Place, Text, UserError
 from bot.platforms import Platform, Standing
 from bot.retrieval.intake import Item
+from bot.words import words
 from storage.settings import SettingRow
 from tests.fakes.chat_completions import ChatService, Reply
 from tests.works.test_settings import ANA, BIA, CONFIG, ELSEWHERE, HERE, Asker, opened
@@ -130,9 +131,13 @@ async def test_a_word_comes_once_at_80_percent_and_on_the_spaces_budget_to_admin
     request = ask.request("rules", "ask", "Who?", HERE, ANA)
     assert await ask.app.resources.budgets.words(request) == []
     await spend(ask, 1)
-    (word,) = await ask.app.resources.budgets.words(request)
-    assert word == ("budget.most_person_day", {"spent": "800 tokens", "cap": "1000 tokens"})
-    assert await ask.app.resources.budgets.words(request) == [word], "the same run gives it again"
+
+    async def warned() -> list[str]:
+        return [words("en")(key, **values) for key, values in await ask.app.resources.budgets.words(request)]
+
+    warning = "Most of your budget here is used: 800 tokens of 1000 tokens a day."
+    assert await warned() == [warning]
+    assert await warned() == [warning], "the same run gives it again"
     again = ask.request("rules", "ask", "Who?", HERE, ANA)
     assert await ask.app.resources.budgets.words(again) == []
     by_admin = replace(again, id="admins", author=BIA)
@@ -188,11 +193,20 @@ async def test_an_amount_that_is_none_is_refused(ask: Asker, typed: str) -> None
 
 @pytest.mark.parametrize(
     ("typed", "shown"),
-    [("5", "$5.00"), ("$5", "$5.00"), ("0,25 usd", "$0.25"), ("2000 Tokens", "2000 tokens")],
+    [
+        ("5", "$5.00"),
+        ("$5", "$5.00"),
+        ("US$ 5", "$5.00"),
+        ("0,25 usd", "$0.25"),
+        ("2000 Tokens", "2000 tokens"),
+    ],
 )
 async def test_amounts_are_written_in_several_ways(ask: Asker, typed: str, shown: str) -> None:
     await budget(ask, typed)
-    assert [kept.shown for kept in await ask.app.resources.budgets.all("local")] == [shown]
+    (kept,) = await ask.app.resources.budgets.all("local")
+    assert kept.shown(words("en")) == shown
+    if kept.unit == "usd":
+        assert kept.shown(words("pt")) == "US$ " + shown.removeprefix("$").replace(".", ",")
 
 
 def test_an_id_with_points_is_kept_whole() -> None:

@@ -165,7 +165,8 @@ async def test_the_example_can_be_used(tmp_path: Path) -> None:
         place = replace(HERE, platform="discord", space="123456789012345678", channel="234567890123456789")
         assert [row.value for row in await ask.app.settings.nearest(place, "", "listens")] == ["mentions"]
         assert len(await ask.app.access.rules(place.space)) == 1
-        assert [kept.shown for kept in await ask.app.resources.budgets.all(place.space)] == ["$20.00"]
+        (kept,) = await ask.app.resources.budgets.all(place.space)
+        assert kept.amount == 20
         assert ANA.admin is False
 
 

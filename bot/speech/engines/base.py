@@ -9,6 +9,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from bot.events import UserError
+
 Why = Literal["absent", "silent", "noise", "crashed", "hangs", "refused", "language", "no_voice"]
 """Why nothing can be heard: not installed or without a key; no samples; invalid samples; the engine's process died, or
 did not answer in time; its service refused; no voice reads the language; the voice does not exist.
@@ -48,8 +50,8 @@ class Engine(Protocol):
     def reads(self, language: str, voice: str) -> bool:
         """Whether this voice ("" for the first) reads the language, which is an ISO 639-1 code only."""
 
-    def absent(self) -> str:
-        """Why it cannot be used here, in a few words for the doctor; "" if it can."""
+    def absent(self) -> UserError | None:
+        """Why it cannot be used here, in a few words; None if it can."""
 
     async def say(self, text: str, voice: str, speed: float, language: str) -> Sound:
         """The unchecked sound of a sentence as `read_aloud` gives it. Raises Unspoken."""

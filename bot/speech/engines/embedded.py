@@ -16,6 +16,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
+from bot.events import UserError
 from bot.process_end import end, harmless
 from bot.speech.engines.base import Sound, Unspoken
 from bot.waiting import Background
@@ -194,8 +195,9 @@ class Hibari:
     def reads(self, language: str, voice: str) -> bool:
         return language == "en"
 
-    def absent(self) -> str:
-        return "" if importlib.util.find_spec("hibari") else "the package hibari-tts is not installed"
+    def absent(self) -> UserError | None:
+        found = importlib.util.find_spec("hibari")
+        return None if found else UserError("voice.lacks_package", name="hibari-tts")
 
     async def say(self, text: str, voice: str, speed: float, language: str) -> Sound:
         if (pitch := self._PITCH.get(voice)) is None:
@@ -242,10 +244,10 @@ class Piper:
             code = voice
         return str(code)[:2].lower()
 
-    def absent(self) -> str:
+    def absent(self) -> UserError | None:
         if importlib.util.find_spec("piper") is None:
-            return "the package piper-tts is not installed"
-        return "" if self.voices else "its folder of voices ([speech] piper) has none"
+            return UserError("voice.lacks_package", name="piper-tts")
+        return None if self.voices else UserError("voice.lacks_voices")
 
     async def say(self, text: str, voice: str, speed: float, language: str) -> Sound:
         voices = self.voices

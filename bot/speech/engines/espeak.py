@@ -14,6 +14,7 @@ from asyncio.subprocess import DEVNULL, PIPE
 from contextlib import suppress
 from typing import Final
 
+from bot.events import UserError
 from bot.process_end import end, harmless
 from bot.speech.engines.base import Sound, Unspoken
 from bot.speech.sound import sound_of
@@ -48,8 +49,8 @@ class Espeak:
         own = voice.partition("+")[0]
         return not own or _is_variant(own) or own[:2] == language
 
-    def absent(self) -> str:
-        return "" if self._found() else "the program espeak-ng is not installed"
+    def absent(self) -> UserError | None:
+        return None if self._found() else UserError("voice.lacks_program", name="espeak-ng")
 
     async def say(self, text: str, voice: str, speed: float, language: str) -> Sound:
         program = self._found()

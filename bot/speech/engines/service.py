@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Any, Final
 
+from bot.events import UserError
 from bot.speech.engines.base import Sound, Unspoken
 from bot.speech.sound import sound_of
 
@@ -41,8 +42,8 @@ class Service:
         """Always True: services read any language."""
         return True
 
-    def absent(self) -> str:
-        return f"{self._missing} is not set" if self._missing else ""
+    def absent(self) -> UserError | None:
+        return UserError("voice.lacks_key", name=self._missing) if self._missing else None
 
     def model(self, voice: str) -> str:
         return voice.rpartition("/")[0] or DEFAULT_MODEL

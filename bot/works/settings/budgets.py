@@ -54,7 +54,7 @@ class BudgetTable:
             was = await self._settings.reset_all(place, author, names, "space")
             left = [budget for budget in await self._budgets.all(place.space) if budget.setting in names]
             if left:
-                return say("budgets.in_config", amount=", ".join(budget.shown for budget in left))
+                return say("budgets.in_config", amount=", ".join(budget.shown(say) for budget in left))
             return say("budgets.off" if was else "budgets.was_none", whose=whose, per=say(f"budgets.a_{per}"))
         amount, unit = amount_of(request.text)
         setting = setting_of(holder, of, per, unit)
@@ -87,7 +87,7 @@ class BudgetTable:
         rows = [
             table_row(
                 self._called(budget.holder, budget.name or budget.of, say),
-                f"{budget.shown} ({say('settings.for_config')})" if budget.config else budget.shown,
+                budget.shown(say) + (f" ({say('settings.for_config')})" if budget.config else ""),
                 say(f"budgets.a_{budget.per}"),
             )
             for budget in budgets

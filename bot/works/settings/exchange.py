@@ -269,6 +269,6 @@ def _shown(row: SettingRow, say: Words) -> str:
     if (rule := rule_of(row)) is not None:
         return say("access.yes" if rule.allows else "access.no")
     if (budget := budget_of(row)) is not None:
-        return budget.shown
+        return budget.shown(say)
     setting = SETTINGS.get(row.name)
     return code(one_line(setting.shown(row.value) if setting is not None else row.value))

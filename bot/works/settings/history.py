@@ -90,7 +90,7 @@ def _what(change: SettingChange, say: Words) -> tuple[str, str]:
     elif name.startswith(BUDGETS) and (budget := budget_of(row)):
         whose = say(f"budgets.of_{budget.holder}", name=code(budget.name or budget.of))
         called = say("history.budget", whose=whose, per=say(f"budgets.a_{budget.per}"))
-        value = budget.shown
+        value = budget.shown(say)
     elif name.startswith(house_rules.PREFIX):
         called = say("history.house_rule", n=name.removeprefix(house_rules.PREFIX))
     elif name in SETTINGS and not removed:

@@ -178,7 +178,7 @@ class VoiceWork:
             engine = speech.engine(name)
             assert engine is not None, "it has a name"
             if reason := engine.absent():
-                state = f"– {reason}"
+                state = f"– {say(reason.key, **reason.values)}"
             elif isinstance(engine, Service):
                 state = say("voice.not_tried")  # it would cost money
             else:
