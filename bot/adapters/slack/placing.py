@@ -37,11 +37,12 @@ class Location:
 
     `thread` is the ts of the thread's root, "" at the channel's root. `team` is the workspace, "" if only the
     `enterprise` is known. `message` is the ts of the message that they wrote, "" if they did not write. `outside`: they
-    belong to another workspace or organisation (Slack Connect); None if the event does not say.
+    belong to another workspace or organisation (Slack Connect); None if the event does not say. `others`: it is a
+    direct conversation between other people, without the bot.
 
     Derived from these: `space` is the tenant (the workspace, or the enterprise if Slack names no workspace). `direct`:
-    whether this is a conversation with the bot alone; Slack's ids for those begin with D. `real` is the thread's id in
-    `storage.sessions`; "" if there is none.
+    whether this is a conversation with the bot alone; Slack's ids for direct conversations begin with D. `real` is the
+    thread's id in `storage.sessions`; "" if there is none.
     """
 
     user: str
@@ -51,13 +52,14 @@ class Location:
     thread: str = ""
     message: str = ""
     outside: bool | None = False
+    others: bool = False
     space: str = field(init=False)
     direct: bool = field(init=False)
     real: str = field(init=False)
 
     def __post_init__(self) -> None:
         self.space = self.team or self.enterprise
-        self.direct = self.channel.startswith("D")
+        self.direct = self.channel.startswith("D") and not self.others
         self.real = f"{self.channel}:{self.thread}" if self.thread else ""
 
 

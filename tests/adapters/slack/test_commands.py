@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import sqlite3
 from contextlib import closing
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,7 +17,9 @@ from bot.command_line import parse
 from bot.commands import BARE, ROWS, TABLE
 from bot.config import LimitsConfig
 from bot.verb import Verb
-from tests.adapters.slack.table import Table
+from tests.adapters.slack.desk import QUICK
+from tests.adapters.slack.table import ANSWER, Table, table
+from tests.fakes.slack import Channel, View
 from tests.fakes.slack.delivery import COMMAND
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -218,3 +221,31 @@ async def test_what_is_for_others_is_asked_as_an_admin() -> None:
     for options in ({}, {"for": "channel"}, {"for": "everyone"}):
         assert row.for_admins("language en", options)
     assert not ROWS["settings", "show"].for_admins("language", {})
+
+
+async def test_in_messages_between_other_people_answers_come_through_the_commands_own_address(
+    tmp_path: Path,
+) -> None:
+    """The bot is not in them, and what is for one person stays with that person."""
+    async with table(tmp_path, pace=QUICK) as at:
+        theirs, ours = at.team.dm_of(at.ana, at.bia), at.team.dm(at.ana)
+        for line in ("/rules roll 2d6", "/rules roll 3d6 --private", "/settings show", "/rules ask Who?"):
+            command, _, text = line.partition(" ")
+            await at.slack.command(at.ana, theirs, command, text)
+        await at.slack.until(lambda: [message for message in ours.everything if ANSWER in message.shown])
+        await at.slack.until(lambda: len(theirs.everything) == 4)
+        public = [message for message in theirs.everything if message.ephemeral_to is None]
+        assert [message.shown for message in public] == [ANSWER]
+        assert [message.ephemeral_to for message in theirs.everything].count(at.ana) == 3
+        assert "I am not in the direct conversation" in "".join(message.shown for message in ours.everything)
+        view = await opened(at, theirs)
+        await at.slack.submit(at.ana, view, {"text:0": {"text": "language pt-BR"}})
+        await at.ended(5)
+        assert (at.origins[-1].home, at.origins[-1].channel) == ("alone", theirs.id)
+        asked = [call for call in at.slack.calls if call.method == "conversations.info"]
+        assert len(asked) == 1, "whose conversation it is, is asked once"
+
+
+async def opened(at: Table, channel: Channel) -> View:
+    await at.slack.command(at.ana, channel, "/settings", "set")
+    return (await at.slack.until(lambda: [view for view in at.slack.views if view.open]))[-1]

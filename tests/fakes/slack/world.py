@@ -107,6 +107,13 @@ class Team:
         self.channels[channel.id] = channel
         return channel
 
+    def dm_of(self, *users: User) -> Channel:
+        """Direct messages between people, without the bot."""
+        name = f"dm-{'-'.join(user.handle for user in users)}"
+        channel = Channel(self, self.world.ids.next("D"), name, "im", [*users])
+        self.channels[channel.id] = channel
+        return channel
+
     def group_dm(self, *users: User) -> Channel:
         """Direct messages of several people, the bot among them."""
         name = f"mpdm-{'--'.join(user.handle for user in users)}-1"

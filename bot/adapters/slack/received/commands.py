@@ -120,6 +120,7 @@ class Invoked:
         trigger = text_of(body, "trigger_id")
         event = f"command:{trigger}"
         async with intake.reporting_faults(location, response_url=url):
+            location = await intake.located(location)
             line = line_of(text_of(body, "command"), text_of(body, "text"))
             if line.lower() == f"/{SETUP}":
                 intake.count(location)

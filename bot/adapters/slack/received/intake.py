@@ -28,13 +28,14 @@ from bot.adapters.invocation import (
 )
 from bot.adapters.log_redaction import type_and_trace
 from bot.adapters.slack import placing
+from bot.adapters.slack.installed.faults import NOT_IN_CHANNEL
 from bot.adapters.slack.placing import PLATFORM, RESPONSE_SECONDS, Location, Origin, origin_of
 from bot.adapters.slack.received.brought import LINK, linked
 from bot.adapters.slack.received.line import parsed_of
 from bot.adapters.slack.received.people import People, Person
 from bot.adapters.slack.shown.ephemeral import show, tell
 from bot.adapters.slack.text.render import as_typed, help_page
-from bot.adapters.surface import SurfaceFault
+from bot.adapters.surface import PlaceClosed, SurfaceFault
 from bot.commands import HELP
 from bot.events import Author, File, PressedLate, Request
 from bot.runs.requests import event_id
@@ -55,6 +56,10 @@ MOST: Final = 8_192
 """The most events in memory: more than arrive within the five minutes in which Slack repeats one."""
 AGAIN_S: Final = 420.0
 """Seconds for which they stay there."""
+PLACED_S: Final = 1.0
+"""Seconds to wait for Slack's answer whether the bot is in a direct conversation."""
+DAY_S: Final = 86_400.0
+"""Seconds for which that answer is cached."""
 LEAVE_S: Final = 5.0
 """Seconds that `close` waits for sentences that are not sent yet."""
 
@@ -94,6 +99,8 @@ class Intake(intake.Intake):
         It holds only events of this process; the inbox knows earlier ones. Without it a refusal would be shown twice,
         and a mention, which arrives as two events, would count twice against the limit.
         """
+        self._others = Recent[tuple[str, str], bool](MOST, DAY_S)
+        """The direct conversations in which commands were used, and whether they are without the bot."""
         self._background = Background()
         self.later = self._background.start
         """Runs something in a task that no acknowledgement waits for."""
@@ -120,6 +127,23 @@ class Intake(intake.Intake):
             return asked if text else Invocation(HELP)
 
         await self.perform(location, event, asked, ack)
+
+    async def located(self, location: Location) -> Location:
+        """The location, with `others` if it is a direct conversation without the bot, where people may use commands,
+        too.
+        """
+        key = location.space, location.channel
+        if location.direct and key not in self._others:
+            try:
+                async with asyncio.timeout(PLACED_S):
+                    client = await self.workspaces.client(location.team, location.enterprise)
+                    await client.conversations_info(channel=location.channel)
+                self._others.note(key, False)
+            except PlaceClosed as closed:
+                self._others.note(key, closed.code in NOT_IN_CHANNEL)
+            except (SurfaceFault, StorageFault, TimeoutError) as fault:
+                _log.info("whose a direct conversation is could not be asked: %s", type(fault).__name__)
+        return replace(location, others=location.direct and self._others.get(key, False))
 
     async def hint(self, location: Location, event: str, key: str, **values: object) -> None:
         """Show a sentence of the catalogue to the person alone, once, unless they have already had too many."""

@@ -151,7 +151,7 @@ async def finish(intake: Intake, body: Body, ack: AsyncAck, location: Location) 
     if not invocation.text and row.argument is not None and row.argument.required:
         await wrong(ack, body, say("slack_window.empty"))
         return
-    answer_location = replace(location, channel=pending.channel, thread=pending.thread)
+    answer_location = await intake.located(replace(location, channel=pending.channel, thread=pending.thread))
     try:
         await intake.check(answer_location, invocation)
     except UserError as error:

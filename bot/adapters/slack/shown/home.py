@@ -160,8 +160,9 @@ class SlackHome:
         self._moving = asyncio.Lock()
         self.lost: list[Surface[Page]] = []
         self._aside = EphemeralReply(self._workspace, origin, records.offers)
-        # In a direct conversation only the asker reads anyway; a schedule has no asker.
-        nobody = origin.channel.startswith("D") or not (origin.channel and origin.user)
+        # In their direct conversation with the bot only the asker reads anyway; a schedule has no asker.
+        with_bot = origin.channel.startswith("D") and origin.home != "alone"
+        nobody = with_bot or not (origin.channel and origin.user)
         self.response = None if nobody else self._aside
         makes_its_own = origin.home in ("thread", "direct")
         self.root_message = (
@@ -363,10 +364,10 @@ class SlackHome:
             raise Gone
         if closed.code in NOWHERE or origin.private or not origin.user:
             return None
-        if isinstance(surface, Thread) and surface.channel.startswith("D"):
-            return None
         if origin.home == "channel" and isinstance(surface, Thread) and usable(origin):
             return Response(self._workspace.space, origin), ""
+        if isinstance(surface, Thread) and surface.channel.startswith("D"):
+            return None
         try:
             dm = await self._direct()
         except (PlaceClosed, Refused, Gone, NotEditable):
@@ -376,8 +377,10 @@ class SlackHome:
 
     def _sentence_of(self, closed: PlaceClosed) -> str:
         """The sentence that says why the answer is in the direct conversation."""
-        away = closed.code in NOT_IN_CHANNEL
-        return self._say("slack_thread.not_in_channel" if away else "thread.closed")
+        if closed.code not in NOT_IN_CHANNEL:
+            return self._say("thread.closed")
+        direct = self._origin.channel.startswith("D")  # between other people, who cannot invite the bot
+        return self._say("slack_thread.not_in_direct" if direct else "slack_thread.not_in_channel")
 
     async def end_messages(self, messages: Sequence[str], note: str) -> None:
         await self.find()
