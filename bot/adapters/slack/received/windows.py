@@ -21,7 +21,7 @@ from bot.adapters.surface import SurfaceFault
 from bot.command_line import parse
 from bot.events import UserError
 from bot.runs.requests import event_id
-from bot.verb import Verb
+from bot.verb import Verb, shown_name
 from bot.words import Words
 
 if TYPE_CHECKING:
@@ -146,7 +146,7 @@ async def finish(intake: Intake, body: Body, ack: AsyncAck, location: Location) 
     try:
         invocation = pending.asked(typed(body), _filled(body))
     except UserError as error:
-        await wrong(ack, body, say(error.key, **error.values), _blamed(body, error))
+        await wrong(ack, body, say(error.key, **error.values), _blamed(body, error, row, say))
         return
     if not invocation.text and row.argument is not None and row.argument.required:
         await wrong(ack, body, say("slack_window.empty"))
@@ -155,7 +155,7 @@ async def finish(intake: Intake, body: Body, ack: AsyncAck, location: Location) 
     try:
         await intake.check(answer_location, invocation)
     except UserError as error:
-        await wrong(ack, body, say(error.key, **error.values), _blamed(body, error))
+        await wrong(ack, body, say(error.key, **error.values), _blamed(body, error, row, say))
         return
     if await perform(intake, body, answer_location, invocation, ack):
         await intake.app.records.offers.forget(location.space, match["run"])
@@ -177,10 +177,15 @@ async def wrong(ack: AsyncAck, body: Body, sentence: str, block: str = "") -> No
     await ack(response_action="errors", errors={block or fields[0]: sentence})
 
 
-def _blamed(body: Body, error: UserError) -> str:
-    """The block_id of the field that the fault names; "" for none."""
-    fields = body["view"]["state"]["values"]
-    named = [f"{FIELD}{name}" for name in (*error.values, error.values.get("name"))]
+def _blamed(body: Body, error: UserError, row: Verb, say: Words) -> str:
+    """The block_id of the field that the fault names, perhaps in the reader's language; "" for none."""
+    fields, name = body["view"]["state"]["values"], error.values.get("name")
+    said = name(say) if callable(name) else name
+    named = (
+        f"{FIELD}{option.name}"
+        for option in row.options
+        if option.name in error.values or said in (option.name, shown_name(option, say))
+    )
     return next((field for field in named if field in fields), "")
 
 
