@@ -312,6 +312,20 @@ class Intake:
         return asked if asked is not None and asked.author == str(location.user) else None
 
 
+def rewords(parsed: Parsed, past: Request) -> bool:
+    """Whether an edited line gives its request other words: it is still plain text, or the same verb, or another that
+    takes the words of a turn.
+    """
+    row, before = parsed.verb, commands.ROWS[past.work, past.verb]
+    return (
+        row is None or row is before or (row.work == before.work and _takes_turn(row) and _takes_turn(before))
+    )
+
+
+def _takes_turn(row: Verb) -> bool:
+    return row.turn and row.argument is not None and row.argument.required
+
+
 def request_of(
     invocation: Invocation, run: str, place: Place, author: Author, locale: str, origin: Origin
 ) -> Request:

@@ -13,6 +13,7 @@ from bot.events import Answered, Changed, Choice, Choices, Event, Request, Stage
 from bot.words import words
 from bot.work import Run
 from bot.works.story.log.logs import TAKEN_AWAY, WRITTEN
+from bot.works.story.log.turn import TALK
 from bot.works.story.scene.buttons import AT_HEAD, LATE
 from bot.works.story.scene.choices import played_elsewhere, under
 from bot.works.story.table.party import OVERDUE
@@ -120,7 +121,7 @@ class Stories:
 
     async def _run(self, run: Run) -> AsyncGenerator[Event, None]:
         verb, text = run.request.verb, run.request.text.strip()
-        if verb == "act" and text.startswith(("((", "(OOC", "(ooc")):
+        if verb == "act" and text.startswith(TALK):
             yield Stage("talk", "")
             yield Text(words(run.request.locale)("story.talk"))
             return

@@ -108,7 +108,7 @@ async def test_an_edit_that_leaves_nothing_or_cannot_be_read_changes_nothing(at:
     me = at.client.user.mention
     message = await at.ana.send(at.channel, f"{me} what is prone?")
     (run,) = at.recorder.events
-    for text in (me, f"{me} /no such thing"):
+    for text in (me, f"{me} /no such thing", f"{me} /story plan the mayor did it", f"{me} /rules roll d20"):
         await at.ana.edit(message, text)
     past = await at.app.request_of(at.space, run)
     assert past is not None

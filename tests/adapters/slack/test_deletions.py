@@ -62,6 +62,11 @@ async def test_other_words_are_kept_without_asking_again(at: Table) -> None:
     await at.slack.edit(message, f"{at.team.bot.mention} /rules ask Who lost it?")
     await told(at)
     assert (await kept(at, first.id)).text == "Who lost it?"
+    await at.slack.edit(
+        message, f"{at.team.bot.mention} /story ooc Pizza?"
+    )  # another request, if it were sent
+    await told(at)
+    assert (await kept(at, first.id)).text == "Who lost it?"
     assert len(at.requests) == 1
 
 

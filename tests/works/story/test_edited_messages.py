@@ -92,6 +92,23 @@ async def test_an_edited_message_words_its_turn_anew_a_deleted_one_blanks_it(
         assert b"red door" not in data
 
 
+async def test_talk_outside_of_the_story_never_becomes_the_words_of_a_turn(
+    tmp_path: Path, writer: Writer
+) -> None:
+    async with playing(tmp_path, writer) as talk:
+        await talk.say(START)
+        run = (await talk.say("I knock on the red door."))[-1]["run"]
+        edited = await reworded(talk, run, "((I order pizza, is that all right?))", "1")
+        assert "outside of the story. Its turn keeps the earlier words" in texts(edited)
+        await talk.say("I wait.")
+        assert "red door" in str(writer.scenes[-1])
+        branch = choices(await reworded(talk, run, "I knock on the green door.", "2"))[0]["command"]
+        assert "outside of the story" in texts(await reworded(talk, run, "(OOC: pizza it is)", "3"))
+        assert "outside of the story" in str(await talk.say(branch))
+        await talk.say("I listen.")
+        assert "pizza" not in str(writer.asked)
+
+
 async def test_a_turn_that_is_worded_anew_keeps_its_dice(tmp_path: Path, writer: Writer) -> None:
     async with playing(tmp_path, writer) as talk:
         await talk.say(START)

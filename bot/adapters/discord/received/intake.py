@@ -53,7 +53,7 @@ from bot.adapters.invocation import (
 from bot.adapters.markdown import clean
 from bot.adapters.stored_choices import StoredChoice
 from bot.adapters.surface import OWN
-from bot.command_line import parse
+from bot.command_line import Parsed, parse
 from bot.commands import PLAY
 from bot.events import Author, Place, PressedLate, Quoted, UserError
 from bot.runs.requests import event_id
@@ -268,9 +268,11 @@ class Intake(intake.Intake):
                 )
         return await brought(message, self.me, begins=begins)
 
-    async def reworded(self, message: discord.Message, space: str, run: str, text: str) -> str:
-        """The new text of an edited message's request, together with the messages that come with it."""
-        past = await self.app.request_of(space, run)
+    async def reworded(self, message: discord.Message, space: str, run: str, parsed: Parsed) -> str:
+        """The new text of an edited message's request, together with the messages that come with it, or ""."""
+        past, text = await self.app.request_of(space, run), parsed.text
+        if past is not None and not intake.rewords(parsed, past):
+            return ""
         if past is None or commands.ROWS[past.work, past.verb] not in QUOTABLE:
             return text
         for begins in (True, False):

@@ -99,7 +99,7 @@ class Listener:
         if message.edited_at is None or not message.content:
             return
         try:
-            text = parse(as_in_table(text_without_mention(message, self._client.intake.me))).text
+            parsed = parse(as_in_table(text_without_mention(message, self._client.intake.me)))
         except UserError:  # the new text is no valid request, so the old one stays
             return
         guild = payload.guild_id
@@ -108,7 +108,7 @@ class Listener:
         id = self._proxied.original(message.id)  # other messages of a webhook have no runs
         run, edit = event_id(PLATFORM, space, str(id)), message.edited_at.isoformat()
         async with self._turns.of(payload.channel_id):
-            if text := await self._client.intake.reworded(message, space, run, text):
+            if text := await self._client.intake.reworded(message, space, run, parsed):
                 await self._client.app.reword(space, run, text, edit)
 
     async def on_raw_thread_delete(self, payload: discord.RawThreadDeleteEvent) -> None:

@@ -13,6 +13,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
+from bot.adapters.intake import rewords
 from bot.adapters.invocation import Invocation, reads_files, spoken, with_quotation
 from bot.adapters.slack.installed.workspaces import REMAINS
 from bot.adapters.slack.manifest import SETUP
@@ -242,9 +243,12 @@ class Deletions:
             me = await self._intake.workspaces.installed(location.team, location.enterprise)
             name = partial(self._intake.people.name, location)
             try:
-                text = parsed_of(await text_without_mention(text_of(message, "text"), me.user, name)).text
+                parsed = parsed_of(await text_without_mention(text_of(message, "text"), me.user, name))
             except UserError:  # the new text is no valid request, so the old one stays
                 return
+            if not rewords(parsed, past):
+                return
+            text = parsed.text
             along = await brought(self._intake.people, location, message, me)
             if text and along.text and along.text in past.text:
                 text = with_quotation(text, along.text)

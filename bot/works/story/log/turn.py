@@ -14,6 +14,8 @@ SCENE: Final = "scene"
 """The stage of a turn's scene, unless its run tells several turns."""
 SAID: Final = "said"
 """The stage of a player's words under their character's name, where characters have names of their own."""
+TALK: Final = ("((", "(OOC", "(ooc")
+"""Prefixes of a message that is no turn but talk outside of the story."""
 
 Mode: TypeAlias = Literal["open", "act", "say", "continue", "end"]
 """A player's action in a turn; a story begins with the turn "open", and may close with "end"."""

@@ -16,7 +16,7 @@ from bot.events import Author, Changed, Choice, Choices, Event, Request, Speaker
 from bot.words import Words, words
 from bot.work import Run
 from bot.works.story.log.logs import Logs, PlayedStory, node, spot
-from bot.works.story.log.turn import SAID
+from bot.works.story.log.turn import SAID, TALK
 from bot.works.story.turn.scene_verbs import SceneVerbs
 from bot.works.story.turn.turn_plan import TurnPlan
 from bot.works.story.world.selves import spoken_as
@@ -33,7 +33,8 @@ BRANCH, WORDS = "branch", "words"
 class Edited:
     """A turn whose message was edited: the number of its scene, and how many scenes have followed it on the branch.
 
-    `said`: its new words, which may be shown under the `character`'s name.
+    `said`: its new words, which may be shown under the `character`'s name. `talk`: the message is now talk outside of
+    the story, so the turn keeps its words.
     """
 
     branch: str = ""
@@ -43,6 +44,7 @@ class Edited:
     head: bool = False
     said: str = ""
     character: str = ""
+    talk: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +93,8 @@ class EditedMessages:
             turn = await self._turn_of(request.place.space, request.answers, request)
             if turn is None or turn.said(request.text) == turn.said(turn.text):
                 return Edited()
+            if request.text.startswith(TALK):
+                return Edited(talk=True)
             edited = turn.edited()
             if not edited.later:  # the last turn, or one that was undone
                 await self._reword(turn, request.id, request.text)
@@ -99,6 +103,9 @@ class EditedMessages:
             return edited
 
         edited = await run.step("edited", doing, Edited)
+        if edited.talk:
+            yield Stage(EDITED, "")
+            yield Text(say("story.edited_talk"))
         if edited.later:
             yield Stage(EDITED, "")
             for event in question(edited, say):
@@ -160,6 +167,8 @@ class EditedMessages:
         turn = await self._turn_of(space, questions.answers, branch=branch) if questions is not None else None
         if turn is None or message is None or not message.text:
             raise UserError("story.edit_gone")
+        if message.text.startswith(TALK):
+            raise UserError("story.edited_talk")
         own = await self._logs.stories.of_run(space, request.answers)
         if any(not row.body or json.loads(row.body).get("by") != request.id for row in own):
             raise UserError("story.edit_decided")
