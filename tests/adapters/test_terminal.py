@@ -232,6 +232,9 @@ def test_a_dropped_die_is_struck_through_whatever_it_shows() -> None:
 
 def test_an_escaped_sign_is_shown_as_itself() -> None:
     assert Ink(True).inline(r"The Fool\* \[sic\] and *one*") == "The Fool* [sic] and \x1b[3mone\x1b[0m"
+    assert Ink(True).inline(r"**a\_b** `c\_d`") == "\x1b[1ma_b\x1b[0m \x1b[36mc\\_d\x1b[0m"
+    assert MarkdownStream(Ink(False)).feed("# A\\_b\n") == ["A_b"]
+    assert Ink(False).inline(r"synthetic\_tide.fdx **a\_b** `c\_d`") == r"synthetic_tide.fdx **a_b** `c\_d`"
 
 
 def test_tables_are_aligned_and_lists_hang() -> None:

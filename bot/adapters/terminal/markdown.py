@@ -15,6 +15,7 @@ from bot.adapters.tables import cells as cells_of
 _INLINE = re.compile(
     r"\\([!-/:-@\[-`{-~])|(`[^`]+`)|\*\*(.+?)\*\*|~~(.+?)~~|(?<![\w*])[*_](?! )([^*_]+?)[*_](?![\w*])|(\[\d{1,3}\])"
 )
+_ESCAPED = re.compile(r"\\([!-/:-@\[-`{-~])")
 _MARK = re.compile(r"\x1b\[[0-9;]*m")
 _ITEM = re.compile(r"^(\s*)([-*+]|\d{1,9}[.)])\s+")
 _ROW = re.compile(r"^\s*\|.*\|\s*$")
@@ -40,20 +41,24 @@ class Ink:
         return f"\x1b[{';'.join(codes)}m{text}\x1b[0m" if self.colour and text else text
 
     def inline(self, text: str) -> str:
-        """The text with code, **bold**, *italic*, ~~struck~~ and [n] styled, and \\* as a plain star."""
-        return _INLINE.sub(self._inline, text) if self.colour else text
+        """The text with code, **bold**, *italic*, ~~struck~~ and [n] styled, and \\* as a plain star. Without colours
+        the styles stay as they are written.
+        """
+        return _INLINE.sub(self._inline, text)
 
     def _inline(self, match: re.Match[str]) -> str:
         escaped, code, bold, struck, italic, marker = match.groups()
         if escaped:
             return str(escaped)
         if code:
-            return self(code[1:-1], CYAN)
+            return self(code[1:-1], CYAN) if self.colour else match[0]
+        if not self.colour:
+            return _ESCAPED.sub(r"\1", match[0])
         if bold:
-            return self(bold, BOLD)
+            return self(_ESCAPED.sub(r"\1", bold), BOLD)
         if struck:
-            return self(struck.strip("*"), DIM, STRUCK)  # a dropped die may be bold too
-        return self(italic, ITALIC) if italic else self(marker, GREEN)
+            return self(_ESCAPED.sub(r"\1", struck.strip("*")), DIM, STRUCK)  # a dropped die may be bold too
+        return self(_ESCAPED.sub(r"\1", italic), ITALIC) if italic else self(marker, GREEN)
 
     def wrap(self, text: str, first: str = "", rest: str = "") -> str:
         """Styled text wrapped at spaces. Indents count towards the width, colour codes do not."""
@@ -132,7 +137,7 @@ class MarkdownStream:
         if self._fenced:
             return "    " + ink(line, CYAN)
         if heading := re.match(r"^(#{1,6}) +(.*)", line):
-            return ink.wrap(ink(heading[2], BOLD))
+            return ink.wrap(ink(_ESCAPED.sub(r"\1", heading[2]), BOLD))
         if line.startswith(">"):
             return ink.wrap(ink.inline(line.lstrip("> ")), ink("│ ", DIM), ink("│ ", DIM))
         if item := _ITEM.match(line):
