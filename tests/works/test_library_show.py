@@ -58,3 +58,13 @@ async def refused(desk: Desk) -> None:
     assert "could be more than one book: long.md (" in await desk.said("library", "show", "long.md")
     await desk.said("library", "add", paths=[desk.file("tides.md", "# The Sea\n\nWords.\n")], shelf="rules")
     assert "tides.md" in await desk.said("library", "show", "tides")
+
+
+async def test_a_book_on_another_shelf_is_not_removed_but_its_shelf_is_named(tmp_path: Path) -> None:
+    async with opened(tmp_path) as desk:
+        await desk.said("library", "add", paths=[desk.file("sea.md", "# The Sea\n\nWords.\n")], shelf="maps")
+        said = await desk.said("library", "remove", "sea.md")
+        assert said == "“sea.md” is not on “rules”, but on “maps”. Name that shelf with the option `shelf`."
+        assert "no book “sky” on “rules”" in await desk.said("library", "remove", "sky")
+        assert "no book “sea.md” on “other”" in await desk.said("library", "remove", "sea.md", shelf="other")
+        assert "Removed sea.md from “maps”." in await desk.said("library", "remove", "sea.md", shelf="maps")

@@ -136,6 +136,11 @@ class LibraryWork:
         # The choice comes first and is stored: after a crash the name may mean no book, or another one.
         async def book() -> tuple[str, str]:
             documents = await self._library.find(space, shelf, request.text)
+            if not documents and not request.options.get("shelf"):
+                anywhere = await self._library.find(space, None, request.text)
+                if shelves := sorted({document.shelf for document in anywhere if not document.kind}):
+                    others = ", ".join(f"“{other}”" for other in shelves)
+                    raise UserError("library.other_shelf", name=request.text, shelf=shelf, others=others)
             if not documents:
                 raise UserError("library.no_such_book", name=request.text, shelf=shelf)
             if len(documents) > 1:
