@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from typing import TYPE_CHECKING
 
 from bot.kind import Kind, Runs, Typed
@@ -94,6 +95,8 @@ async def _checks(resources: Resources, request: Request) -> None:
 
 
 async def _claims(text: str) -> str:
+    if re.search("remind|lembr", text, re.IGNORECASE) is None:  # which is nearly always so
+        return ""
     from bot.works.schedule.asked import reminder_in
 
     return "offer" if await asyncio.to_thread(reminder_in, text) else ""
