@@ -9,8 +9,9 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
+from bot.command_line import nearest
 from bot.commands import DEFAULT_WORK, HELP, KINDS, TABLE, WORKS, by_heading, plain_verb
-from bot.markdown import code
+from bot.markdown import code, one_line
 from bot.verb import Argument, Option, Verb, shown_choices, shown_name, shown_path, usage
 from bot.words import Words, folded, words
 
@@ -28,7 +29,8 @@ def help_text(
     plain: str = "verbs.plain_text",
     example: Callable[[Words, Verb], str] = example,
 ) -> str:
-    """Markdown for /help: all works, one work, or one verb. For an unknown topic it lists all works.
+    """Markdown for /help: all works, one work, or one verb. For an unknown topic it lists all works, and names the
+    nearest.
 
     `plain` is the key of the sentence about plain text below a list, "" for none.
     """
@@ -44,7 +46,22 @@ def help_text(
         return "\n\n".join(_verb_help(say, verb, example(say, verb)) for verb in exact)
     shown = [verb for verb in table if path in map(folded, (verb.work, _work(say, verb)))]
     lines = _listed(say, shown) if shown else overview(say, table)
+    if path and not shown:
+        lines = [_unknown(say, topic, table), "", *lines]
     return "\n".join([*lines, "", say(plain)] if plain else lines)
+
+
+def _unknown(say: Words, topic: str, table: Sequence[Verb]) -> str:
+    """The sentence for a topic that there is not."""
+    names = dict[str, str]()
+    for verb in table:
+        paths = _paths(say, verb)
+        for path in (*paths, verb.path):
+            for name in (path, path.split()[-1]):
+                names.setdefault(folded(name), paths[0])
+    close = nearest(folded(topic.strip().lstrip("/")), list(names))
+    key = "verbs.help_nearest" if close else "verbs.help_unknown"
+    return say(key, topic=code(one_line(topic)), near=code(f"/{HELP.path} {names.get(close or '', '')}"))
 
 
 def _listed(say: Words, shown: Sequence[Verb]) -> list[str]:

@@ -357,7 +357,10 @@ def test_help_names_every_verb_and_every_option(locale: str) -> None:
     assert help_text(say, "library").count("/library") == 7
     assert "how long scenes are (`short`, `medium`, `long`)" in help_text(words("en"), "story start")
     assert "everyone, teen or mature\n" in help_text(words("en"), "story start"), "named once"
-    assert help_text(say, "no such thing") == everything
+    unknown, _, rest = help_text(say, "no such thing").partition("\n\n")
+    assert (unknown, rest) == (say("verbs.help_unknown", topic="`no such thing`"), everything)
+    near = f"`/help {say('names.group_course')} {say('names.course_quiz')}`"
+    assert help_text(say, "quizz").startswith(say("verbs.help_nearest", topic="`quizz`", near=near))
 
 
 def test_help_in_portuguese_names_options_in_portuguese() -> None:
