@@ -107,6 +107,12 @@ async def test_a_choice_of_doing_nothing_says_that_there_is_nothing_to_type(tmp_
     assert paper.lines == ["Go on?", "  Yes  /council ask --yes -- Who?", "  Leave it  nothing to type"]
 
 
+async def test_a_vote_says_that_a_terminal_has_none(tmp_path: Path) -> None:
+    paper = await shown(tmp_path, Choices("Vote.", (Choice("I wait.", ""), Choice("I run.", "")), votes=True))
+    assert paper.lines[:3] == ["Vote.", "  I wait.", "  I run."]
+    assert " ".join(paper.lines[3:]) == words("en")("terminal.no_votes")
+
+
 async def test_choices_that_only_the_text_in_their_windows_tells_apart_are_not_offered(
     tmp_path: Path,
 ) -> None:

@@ -221,11 +221,15 @@ class TerminalView:
             offered = [f"{ink(clean(choice.label), BOLD)} {ink(choice.command, DIM)}" for choice in choices]
             return [f"  {' · '.join(offered)}"]
         for n, choice in enumerate(choices):
-            label, typed = clean(choice.label), clean(choice.command) or self._say("terminal.dismiss")
+            label = clean(choice.label)
+            typed = clean(choice.command) or ("" if group.votes else self._say("terminal.dismiss"))
             if group.taken is not None:
                 lines.append(f"✓ {ink(label, BOLD)}" if n == group.taken else f"  {ink(label, DIM)}")
             else:
-                lines.append(f"  {ink(label, BOLD)}  {ink(typed, DIM)}{' …' if choice.asks else ''}")
+                command = f"  {ink(typed, DIM)}{' …' if choice.asks else ''}" if typed else ""
+                lines.append(f"  {ink(label, BOLD)}{command}")
+        if group.votes and group.taken is None:
+            lines.append(ink.wrap(self._say("terminal.no_votes")))
         return lines
 
     async def change(self, changed: Changed) -> None:
