@@ -13,6 +13,9 @@ from typing import Literal
 from storage.db import Database
 from storage.inbox import UNFINISHED
 
+_STEADY = timedelta(seconds=3)
+"""How long a phase is watched before its pace counts: a restarted process soon reports what an earlier one had done."""
+
 
 @dataclass(frozen=True, slots=True)
 class JobErrorRow:
@@ -117,9 +120,10 @@ class Jobs:
         """How many seconds the job's phase will still take at its pace in this process; None if that is not known yet,
         or if another process does it."""
         phase, done, since = self._begun.get((job.space, job.id), ("", 0, job.updated_at))
-        if phase != job.phase or job.done <= done:
+        took = job.updated_at - since
+        if phase != job.phase or job.done <= done or took < _STEADY:
             return None
-        return (job.updated_at - since) * ((job.total - job.done) / (job.done - done))
+        return took * ((job.total - job.done) / (job.done - done))
 
     async def add_error(self, space: str, id: str, name: str, key: str, values: str = "{}") -> None:
         """Note a file that failed; a replay's second note of the same file replaces the first."""

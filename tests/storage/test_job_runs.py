@@ -84,6 +84,7 @@ async def test_how_long_a_job_still_takes_is_told_by_its_pace_in_this_process(db
         return jobs.remaining(job)
 
     assert await remaining("reading", 100, 1) is None  # where a restarted process goes on from
+    assert await remaining("reading", 300, 0) is None  # what an earlier process had done
     assert await remaining("reading", 300, 1) == timedelta(minutes=4)
     assert await remaining("vectors", 0, 30) is None  # another phase has another pace
     assert await remaining("vectors", 550, 5) == timedelta(minutes=5)
