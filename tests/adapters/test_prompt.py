@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from unicodedata import normalize
 
@@ -23,6 +24,8 @@ from bot.adapters.terminal.prompt import TRIES, Prompt
 from bot.adapters.terminal.view import progress
 from bot.config import DEMO
 from bot.events import (
+    Author,
+    Place,
     Request,
     Shown,
     Stage,
@@ -253,6 +256,42 @@ async def test_at_the_prompt_a_line_waits_for_the_app_and_stop_stops(tmp_path: P
     assert [request.text for request in app.requests] == ["is it?"]
     assert app.closed
     assert "is it?" in (tmp_path / "history").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("keys_of_stop", ["\x1b", "\x03", "/stop\r"])
+async def test_at_the_prompt_stop_also_ends_a_job_that_an_earlier_conversation_left(
+    keys_of_stop: str, tmp_path: Path
+) -> None:
+    begun, ended = asyncio.Event(), asyncio.Event()
+
+    async def play(request: Request) -> AsyncGenerator[Shown, None]:
+        begun.set()
+        try:
+            yield Stage("job", "Adding 1 file")
+            await asyncio.Event().wait()
+        finally:
+            ended.set()
+
+    place = Place("terminal", "local", "terminal", "earlier")
+    left = Request("old", place, Author("a", "A"), "library", "add")
+    app = FakeApp(play, unfinished=[left])
+
+    async def opened() -> FakeApp:
+        return app
+
+    with create_pipe_input() as keys, create_app_session(input=keys, output=DummyOutput()):
+        prompt = Prompt(Conversation("en", None, reader="person"), tmp_path, [], colour=True)
+        sitting = asyncio.create_task(prompt.run(opened()))
+        await begun.wait()
+        async with asyncio.timeout(60):
+            while not ended.is_set():
+                keys.send_text(keys_of_stop)
+                with suppress(TimeoutError):
+                    await asyncio.wait_for(ended.wait(), 1)
+        while not sitting.done():
+            keys.send_text("\x04")
+            await asyncio.wait({sitting}, timeout=1)
+        assert await sitting == 0
 
 
 async def test_at_the_prompt_it_stops_saying_that_the_library_opens_without_a_key(tmp_path: Path) -> None:

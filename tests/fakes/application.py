@@ -192,6 +192,10 @@ class FakeApp:
             ticket.task.cancel()
         return len(live)
 
+    async def stop_run(self, space: str, run: str) -> int:
+        ticket = self._tickets.get(run)
+        return int(ticket is not None and ticket.task.cancel())
+
     async def idle(self) -> None:
         """Wait for the background tasks, which a test adds to `behind`."""
         await asyncio.gather(*self.behind)

@@ -289,7 +289,7 @@ class Prompt:
     async def _ask(self, run: str, line: Line, app: Application) -> None:
         request = await self.conversation.request(run, line, app)
         if isinstance(request, LocalVerb):
-            stopped = await app.stop(self.conversation.place)
+            stopped = await self._stop_all(app)
             await self.write([self.ink(self.conversation.stopped(stopped), DIM)])
             return
         self._note(request)
@@ -432,7 +432,14 @@ class Prompt:
         for lines in self._waiting:
             lines.clear()
         if self._app is not None and self._ready.is_set():
-            await self._app.stop(self.conversation.place)
+            await self._stop_all(self._app)
+
+    async def _stop_all(self, app: Application) -> int:
+        """Stop what runs in this conversation, else what an earlier one left unfinished, which is shown here, too."""
+        if stopped := await app.stop(self.conversation.place):
+            return stopped
+        space = self.conversation.place.space
+        return sum([await app.stop_run(space, run) for run in (*self._answers, *self._jobs)])
 
 
 def _history(data: Path) -> History:
