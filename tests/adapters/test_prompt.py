@@ -353,6 +353,17 @@ async def test_at_the_prompt_a_server_on_this_machine_is_offered_in_one_sentence
         assert await sitting == 0
 
 
+async def test_at_the_prompt_only_the_beginning_of_a_line_that_is_too_long_is_printed(tmp_path: Path) -> None:
+    with create_pipe_input() as keys, create_app_session(input=keys, output=DummyOutput()):
+        prompt = Written(Conversation("en", "t"), tmp_path, [], colour=False)
+        prompt.written = asyncio.Queue()
+        await prompt._line("word " * 5_000)
+        assert prompt.written.get_nowait() == f"› {'word ' * 40}…"
+        assert "That line has 24999 characters" in " ".join(prompt.written.get_nowait().split())
+        await prompt._line(f"/help {'x' * 400}")
+        assert prompt.written.get_nowait() == f"› /help {'x' * 400}"
+
+
 async def test_at_the_prompt_a_fault_of_ours_is_logged_and_the_next_line_runs(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -42,7 +42,7 @@ from bot.adapters.terminal.markdown import BOLD, CYAN, DIM, RED, YELLOW, Ink, Ma
 from bot.adapters.terminal.player import Player
 from bot.adapters.terminal.view import Claims, Stages, TerminalView, save
 from bot.command_line import escaped, lines_of
-from bot.commands import ROWS
+from bot.commands import MAX_LINE, ROWS
 from bot.config import DEMO
 from bot.events import Request, UserError
 from bot.kind import Typed
@@ -64,6 +64,8 @@ TRIES = (
 _SPIN = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 _WIDEST = 100
 """The most columns used; longer lines are hard to read, however wide the window."""
+_REFUSED = 200
+"""How many characters of a line that is too long are printed: all of a pasted book would fill the screen."""
 _log = logging.getLogger(__name__)
 
 _STYLE = Style.from_dict(
@@ -265,7 +267,8 @@ class Prompt:
             read = self.conversation.read(line)  # first, so that lines are read in order
         except UserError as error:
             read = error
-        await self.write([self.ink("› ", BOLD, CYAN) + self.ink(clean(line), BOLD)])
+        shown = line if len(line) <= MAX_LINE else f"{line[:_REFUSED]}…"
+        await self.write([self.ink("› ", BOLD, CYAN) + self.ink(clean(shown), BOLD)])
         try:
             if isinstance(read, UserError):
                 raise read
