@@ -25,6 +25,19 @@ CHOICE_WORDS = 4
 _CLOSING = {'"': '"', "'": "'", "“": "”", "‘": "’"}
 
 
+_ALSO = {
+    "ask": "search find query buscar procurar",
+    "add": "upload import new enviar importar",
+    "remove": "delete erase apagar excluir deletar",
+    "start": "new create begin novo nova criar",
+    "open": "list load resume listar",
+    "report": "stats statistics characters",
+    "list": "show all",
+    "reminder": "add new create criar",
+}
+"""Words that people type for a verb of another name."""
+
+
 @dataclass(frozen=True, slots=True)
 class Parsed:
     """A parsed line. `verb` is None for plain text, which goes to the session's work."""
@@ -166,6 +179,11 @@ def _verb(words: Sequence[str]) -> tuple[Verb, int]:
             return HELP, 0
         if (in_words := _named_in_words(first, second)) is not None:
             return in_words
+        if (same := _same(first, second)) is not None:
+            near = partial(shown_path, same)
+            raise UserError(
+                "commands.unknown_verb", name=f"{first} {second}", nearest=near, help=f"help {first}"
+            )
         if len(meant := verbs_named(second)) == 1 and not meant[0].inner:
             name, near = f"{first} {second}", partial(shown_path, meant[0])
             raise UserError("commands.unknown_verb", name=name, nearest=near, help=f"help {first}")
@@ -182,6 +200,12 @@ def _verb(words: Sequence[str]) -> tuple[Verb, int]:
     if meant:
         raise UserError("commands.several", name=first, paths=partial(_paths, meant))
     raise _unknown(f"{first} {second}".strip(), rows, first)
+
+
+def _same(work: str, name: str) -> Verb | None:
+    """The work's verb that people also call so."""
+    also = (verb for verb, others in _ALSO.items() if folded(name) in others.split())
+    return next(filter(None, (ROWS.get((work, verb)) for verb in also)), None)
 
 
 def _named_in_words(first: str, second: str) -> tuple[Verb, int] | None:
@@ -221,10 +245,14 @@ def verbs_named(name: str) -> list[Verb]:
 
 def _unknown(name: str, rows: dict[tuple[str, ...], Verb], *others: str, help: str = "help") -> UserError:
     """The error that names the nearest of these verbs, and the help to read."""
-    names = {" ".join(words): row for words, row in rows.items()}
-    names |= {words[-1]: row for words, row in reversed(rows.items())}
-    for tried in (name, *others, *name.split()[-1:]):
-        if close := nearest(folded(tried), list(names)):
+    names = {words[-1]: row for words, row in reversed(rows.items())}
+    tries = name.split()[-1:]
+    few = len({words[0] for words in rows}) == 1
+    if not few:  # verbs of one work share the first word, which would make them seem alike
+        names = {" ".join(words): row for words, row in rows.items()} | names
+        tries = [name, *others, *tries]
+    for tried in tries:
+        if close := nearest(folded(tried), list(names), few=few):
             near = partial(shown_path, names[close])
             return UserError("commands.unknown_verb", name=name, nearest=near, help=help)
     return UserError("commands.unknown_verb_only", name=name, help=help)
@@ -234,11 +262,11 @@ def _paths(rows: Sequence[Verb], say: Words) -> str:
     return ", ".join(f"/{shown_path(row, say)}" for row in rows)
 
 
-def nearest(name: str, names: Sequence[str]) -> str | None:
-    """The one of these names that `name` most likely misspells, or None."""
+def nearest(name: str, names: Sequence[str], *, few: bool = False) -> str | None:
+    """The one of these names that `name` most likely misspells, or None. `few`: there are only some dozen names."""
     from difflib import get_close_matches  # only a mistake needs it
 
-    alike = 0.6 if len(name) > 3 else 0.75  # many names share two of three letters
+    alike = 0.6 if few or len(name) > 3 else 0.75  # many names share two of three letters
     return next(iter(get_close_matches(name, names, 1, alike)), None)
 
 
