@@ -142,8 +142,8 @@ def test_a_line_becomes_a_verb(line: str, path: str, options: dict[str, object],
         ),
         (
             "pt-BR",
-            "Falta algo depois de `/council show`: `CONTEÚDO` (answers, answers 2, ballots, ballots 2, key ou "
-            "research). Por exemplo: `/council show ballots 2`",
+            "Falta algo depois de `/council show`: `CONTEÚDO` (respostas, respostas 2, votos, votos 2, autores ou "
+            "pesquisa). Por exemplo: `/council show votos 2`",
         ),
     ],
 )

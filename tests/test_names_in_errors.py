@@ -1,6 +1,8 @@
-"""Errors about a typed line give names in the reader's language."""
+"""Errors about a typed line, and other sentences, give names in the reader's language."""
 
 from __future__ import annotations
+
+import re
 
 import pytest
 
@@ -10,8 +12,8 @@ from bot.command_line import parse
 from bot.commands import TABLE
 from bot.events import UserError
 from bot.manual import help_text
-from bot.verb import shown_choices
-from bot.words import LOCALES, words
+from bot.verb import shown_choices, shown_name
+from bot.words import LOCALES, name_in, words
 
 
 def said(line: str) -> tuple[str, str]:
@@ -111,3 +113,21 @@ def test_every_choice_that_is_shown_can_be_typed() -> None:
 def test_help_names_the_choices_in_the_readers_language() -> None:
     assert "(`curta`, `média`, `longa`)" in help_text(words("pt"), "story start")
     assert "(`short`, `medium`, `long`)" in help_text(words("en"), "story start")
+
+
+def test_a_portuguese_sentence_has_portuguese_choices_and_lone_options() -> None:
+    options = {option.name: option for row in TABLE for option in row.options}
+    choices = {(option.name, choice) for row in TABLE for option in row.options for choice in option.choices}
+    english = set[str]()
+    for key, text in words("pt").sentences().items():
+        for code in re.findall("`([^`]*)`", text):
+            for name, value in re.findall(r"--([\w-]+)(?:[ =]([\w-]+))?", code):
+                lone = (
+                    code.startswith("--")
+                    and name in options
+                    and shown_name(options[name], words("pt")) != name
+                )
+                english |= {key} if lone else set()
+                if (name, value) in choices and name_in(words("pt"), value, name) != value:
+                    english.add(key)
+    assert not english

@@ -224,7 +224,7 @@ async def test_the_history_says_who_changed_what(ask: Asker) -> None:
     await ask("set", "works rules, course", to="channel", author=BIA)
     await budget(ask, "5 usd", whose="each")
     await budget(ask, "7 usd", place=OTHER_SPACE)
-    await budget(ask, "off", whose="each")
+    await budget(ask, "nenhum", whose="each")
     await ask("deny", "story", author=BIA)
     await ask("allow", "models", author=BIA)
     await ask("house", "Potions are free.", work="rules", author=BIA)

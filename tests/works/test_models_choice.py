@@ -114,7 +114,7 @@ async def test_a_server_is_offered_and_used_only_once_it_is_chosen(desk: Desk, o
     assert (await desk.app.answering(HERE, ANA.id))[0] == "ollama:qwen3:8b"
     assert (await desk.app.answering(THERE, ANA.id))[0] == ""
     assert "| writer | `ollama:qwen3:8b` | chat |" in await desk.models()
-    assert "Todos aqui voltaram a usar" in await desk.models("use config", locale="pt-BR")
+    assert "Todos aqui voltaram a usar" in await desk.models("usar config", locale="pt-BR")
     assert await desk.roles() == {}
 
 

@@ -13,7 +13,7 @@ from datetime import tzinfo
 from typing import TYPE_CHECKING
 
 from bot.events import Attachment, Event, Link, Request, Stage, Text, UserError
-from bot.words import Words, words
+from bot.words import Words, name_in, named, words
 from bot.work import Run
 from bot.works.council import markdown, page
 
@@ -105,14 +105,19 @@ def _is_here(request: Request, council: Council) -> bool:
 
 def _what(text: str) -> tuple[str, int | None]:
     """The part to show, and its seat (from 0). Raises UserError."""
-    part, _, number = " ".join(text.split()).casefold().partition(" ")
-    if part not in WHAT or (number and part not in OF_A_SEAT):
-        raise UserError("council_show.what", what=" ".join(text.split())[:40], known=", ".join(WHAT))
+    typed, _, number = " ".join(text.split()).casefold().partition(" ")
+    part = named(WHAT, "what", typed)
+    if part is None or (number and part not in OF_A_SEAT):
+        raise UserError("council_show.what", what=" ".join(text.split())[:40], known=_known)
     if not number:
         return part, None
     if not (number.isascii() and number.isdigit() and len(number) < 4 and int(number)):
-        raise UserError("council_show.what", what=f"{part} {number}"[:40], known=", ".join(WHAT))
+        raise UserError("council_show.what", what=f"{typed} {number}"[:40], known=_known)
     return part, int(number) - 1
+
+
+def _known(say: Words) -> str:
+    return ", ".join(name_in(say, part, "what") for part in WHAT)
 
 
 def _text(council: Council, part: str, seat: int | None, say: Words) -> str:

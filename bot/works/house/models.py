@@ -16,7 +16,7 @@ from bot.llm.base import Message, Prompt, room
 from bot.llm.local_servers import MOST_MODELS, TITLES, local_servers, on_this_machine
 from bot.markdown import code, harmless, table_row
 from bot.settings import MODEL, ROLES
-from bot.words import words
+from bot.words import named, words
 from bot.works.settings import checks
 
 if TYPE_CHECKING:
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from bot.words import Words
     from bot.work import Run
 
+ACTIONS: Final = ("use", "try")
 LISTED: Final = 20
 """The maximum number of one server's models that are listed."""
 
@@ -50,17 +51,17 @@ class ModelChoice:
         """Carry out the verb; returns the result as Markdown. Raises UserError."""
         request = run.request
         say = words(request.locale)
-        action, _, named = request.text.strip().partition(" ")
-        named = named.strip()
-        match action.casefold():
+        action, _, model = request.text.strip().partition(" ")
+        model = model.strip()
+        match named(ACTIONS, "action", action) or action:
             case "":
                 return await self._list(request, say)
-            case "use" if named.casefold() == "config":
+            case "use" if model.casefold() == "config":
                 return await self._reset(request, say)
-            case "use" if named:
-                return await self._use(request, await self._model(named), say)
-            case "try" if named:
-                return await self._try(run, await self._model(named), say)
+            case "use" if model:
+                return await self._use(request, await self._model(model), say)
+            case "try" if model:
+                return await self._try(run, await self._model(model), say)
         raise UserError("models_chat.how_wrong")
 
     async def _list(self, request: Request, say: Words) -> str:

@@ -49,7 +49,7 @@ class BudgetTable:
         per = cast("Per", request.options.get("per") or "day")
         author, place = request.author.id, request.place
         whose = self._called(holder, name or of, say)
-        if request.text.strip().casefold() == OFF:
+        if request.text.strip().casefold() in (OFF, "nenhum", "nada"):
             names = [setting_of(holder, of, per, unit) for unit in UNITS]
             was = await self._settings.reset_all(place, author, names, "space")
             left = [budget for budget in await self._budgets.all(place.space) if budget.setting in names]

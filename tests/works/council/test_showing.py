@@ -115,6 +115,7 @@ async def test_every_answer_is_shown_word_for_word_and_who_failed_says_why(archi
     assert "Let me think" not in text
     assert "Yes." not in await archive("answers 2")
     assert "> No." in await archive("Answers  2")
+    assert "> No." in await archive("respostas 2")
 
 
 async def test_what_is_shown_leads_to_the_council_itself(archive: Archive) -> None:

@@ -127,7 +127,7 @@ async def test_what_is_due_comes_once_however_often_it_is_looked_for(
             "pt-BR",
             r"Vou publicar aqui: ([\w-]+), \d\d/\d\d/\d{4}, às 19:00 \(UTC\); depois, toda semana \(\1\)\.",
             r"todo dia às 19:00 \(UTC\) e chamo a mesa no dia em que completar 2 dias sem ninguém jogar",
-            "use `/settings set timezone America/Sao_Paulo --for me`",
+            "use `/settings set timezone America/Sao_Paulo --for mim`",
         ),
     ],
     ids=["en", "pt-BR"],

@@ -21,6 +21,7 @@ async def test_settings_are_shown_in_the_readers_language(tmp_path: Path, writer
         )
         changed = texts(await talk.say("/story prose Enxuto --tempo passado"))
         assert changed == "A partir da próxima cena: passado, enxuto."
+        assert "`free` (Livre)." in str(await talk.say("/story sheet --template xyz"))
         await talk.say("/story sheet --template livre")
         shown = texts(await talk.say("/story show")).split("\n\n")
         assert {

@@ -51,12 +51,15 @@ async def test_threads_are_read_out_of_scenes_and_corrected(tmp_path: Path, serv
         await talk.say("/story threads rename 1 Who has the key?")
         await talk.say("/story threads close 1")
         await talk.say("/story threads open 2")
+        await talk.say("/story threads open Who rang?")
+        await talk.say("/story threads close 4")
         assert lines(await talk.say("/story threads")) == [
             "**Open**",
             "- **2.** Will Bo pay? (since scene 2)",
             "- **3.** What is the bell for? (since scene 3)",
             "**Closed**",
             "- **1.** Who has the key? (scenes 2 to 3)",
+            "- **4.** Who rang? (scene 3)",
         ]
         await talk.say("I ring.")
         offered = next(asked for asked in reversed(service.asked) if "offer the players" in last(asked))

@@ -32,7 +32,7 @@ CAST = "/story cast Mira: a diver"
 
 
 async def template(name: str) -> Template:
-    return from_log((await chosen((), name))[RULES])
+    return from_log((await chosen((), name, "en"))[RULES])
 
 
 async def test_a_sheet_shows_scores_with_their_modifiers_counters_conditions_and_things(

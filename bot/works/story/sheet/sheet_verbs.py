@@ -146,17 +146,14 @@ class SheetVerbs:
         """Everybody's sheet in one line, and the available templates."""
         lines = [line(sheet, say, locale) for sheet in sheets(story).values()]
         known = await templates(self._files)
-        listed = ", ".join(
-            f"`{name}` ({from_log(_kept(name, tree)).title[locale]})" for name, tree in known.items()
-        )
-        how = say("story.sheet_templates", names=listed)
+        how = say("story.sheet_templates", names=_listed(known, locale))
         return Shown(title_of(story, locale, say), "\n".join([*lines, "", how]).strip())
 
     async def _choose(self, request: Request, name: str, say: Words) -> Shown:
         played = await self._logs.writable(request)
         if not masters(played.story, request.author):
             raise UserError("story.only_gm")
-        body = await chosen(self._files, name)
+        body = await chosen(self._files, name, request.locale)
         await self._logs.record(played, request, "set", body)
         title = from_log(body[RULES]).title[request.locale]
         return Shown("", say("story.sheet_template_set", name=title))
@@ -183,14 +180,18 @@ def title_of(story: Story, locale: str, say: Words) -> str:
     return template_of(story).title.get(locale) or say("story.sheet_no_template")
 
 
-async def chosen(files: tuple[Path, ...], name: str) -> dict[str, str]:
+def _listed(known: Mapping[str, Mapping[str, Any]], locale: str) -> str:
+    return ", ".join(f"`{name}` ({tree['title'][locale]})" for name, tree in known.items())
+
+
+async def chosen(files: tuple[Path, ...], name: str, locale: str) -> dict[str, str]:
     """The settings of a story with the template of this name or title. Raises UserError."""
     known = await templates(files)
     key = folded(name)
     for own, tree in known.items():
         if key in (folded(own), *map(folded, tree["title"].values())):
             return {SHEETS: own, RULES: _kept(own, tree)}
-    raise UserError("story.sheet_no_such", name=name[:60], names=", ".join(known))
+    raise UserError("story.sheet_no_such", name=name[:60], names=_listed(known, locale))
 
 
 def _kept(name: str, tree: Mapping[str, Any]) -> str:

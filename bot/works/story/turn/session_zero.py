@@ -182,7 +182,7 @@ class SessionZero:
                 for n, (name, sheet) in enumerate(people(text)[: cast.CAST])
             ]
         if step == SHEETS:
-            body = await chosen(self._scene_verbs.settings.sheets, text)
+            body = await chosen(self._scene_verbs.settings.sheets, text, say.locale)
             return [node(request.id, step, "set", body, author=author)]
         if step in ("rating", "mode"):
             text = _one_of(text, step, say)

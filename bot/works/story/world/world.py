@@ -305,7 +305,8 @@ def _threads(story: Story, say: Words) -> Answer:
     lines, links = dict[bool, list[str]](), dict[str, str]()
     for n, thread in enumerate(threads.threads(story), 1):
         began = "story.thread" if thread.began else "story.thread_before"
-        key = "story.thread_ended" if thread.ended else began
+        ended = "story.thread_ended" if thread.ended > thread.began else "story.thread_short"
+        key = ended if thread.ended else began
         text = say(key, n=n, thread=thread.text, began=max(1, thread.began), ended=thread.ended)
         lines.setdefault(thread.open, []).append(f"- {text}")
         began_in = story.turns[story.path[thread.began - 1]] if thread.open and thread.began else None
