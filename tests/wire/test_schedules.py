@@ -74,6 +74,17 @@ async def test_a_guest_says_that_a_reminder_comes_as_a_direct_message(driver: On
     d.check()
 
 
+async def test_a_reminder_between_other_people_on_slack_comes_as_a_direct_message(take: Take) -> None:
+    d = await take("slack")
+    ana, bia = d.people[ANA], d.people[BIA]
+    theirs, ours = d.teams[0].dm_of(ana, bia), d.teams[0].dm(ana)
+    await d.slack.command(ana, theirs, "/schedule", 'reminder Bring dice --when "in 300 days"')
+    await d.until(lambda: any("in our direct messages on" in message.shown for message in theirs.everything))
+    due_now(d)
+    await d.until(lambda: any("Bring dice" in message.shown for message in ours.everything))
+    await over(d)
+
+
 @pytest.mark.skipif(not ALL, reason="make test-kill has it")
 @pytest.mark.parametrize("platform", ["discord", "slack"])
 async def test_a_reminder_is_posted_once_whenever_the_bot_is_killed(platform: str, take: Take) -> None:

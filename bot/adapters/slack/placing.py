@@ -129,6 +129,11 @@ def private_place(place: Place, user: str) -> Place:
     return replace(place, channel=f"@{user}", thread="")
 
 
+def guest(request: Request) -> bool:
+    """Whether the request was made in a direct conversation between other people, where the bot can only respond."""
+    return request.place.channel.startswith("@") and origin_of(request.origin).home == "channel"
+
+
 def new_thread(request: Request, id: str, title: str) -> tuple[Place, str]:
     """The place and the origin of a new thread in the request's channel."""
     origin, place = origin_of(request.origin), request.place
@@ -165,8 +170,9 @@ def place(location: Location, *, event: str, goes: AnswerPlace, thread_row: Thre
     """The conversation's place. `event` names a conversation whose thread does not exist yet; `thread_row` is the row
     of the bot's thread.
     """
-    if goes == "direct":
-        return Place(PLATFORM, location.space, f"@{location.user}", event)
+    if goes == "direct" or location.others:
+        begun = event if goes in ("direct", "thread") else ""
+        return Place(PLATFORM, location.space, f"@{location.user}", begun)
     if goes == "thread":
         return Place(PLATFORM, location.space, location.channel, event)
     if thread_row is not None:
