@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
+from collections.abc import AsyncGenerator
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,9 @@ from bot.adapters.slack.received.commands import Invoked, line_of
 from bot.command_line import parse
 from bot.commands import BARE, ROWS, TABLE
 from bot.config import LimitsConfig
+from bot.events import Attachment, Event
 from bot.verb import Verb
+from bot.work import Run
 from tests.adapters.slack.desk import QUICK
 from tests.adapters.slack.table import ANSWER, Table, table
 from tests.fakes.slack import Channel, View
@@ -238,12 +241,20 @@ async def test_in_messages_between_other_people_answers_come_through_the_command
         assert [message.shown for message in public] == [ANSWER]
         assert [message.ephemeral_to for message in theirs.everything].count(at.ana) == 3
         assert "I am not in the direct conversation" in "".join(message.shown for message in ours.everything)
+        at.bot.scripts["Chart"] = with_file
+        await at.slack.command(at.ana, theirs, "/rules", "lookup Chart")
+        await at.slack.until(lambda: [message for message in ours.everything if message.files])
+        assert "`/invite`" not in "".join(message.shown for message in ours.everything), "nobody can"
         view = await opened(at, theirs)
         await at.slack.submit(at.ana, view, {"text:0": {"text": "language pt-BR"}})
-        await at.ended(5)
+        await at.ended(6)
         assert (at.origins[-1].home, at.origins[-1].channel) == ("alone", theirs.id)
         asked = [call for call in at.slack.calls if call.method == "conversations.info"]
         assert len(asked) == 1, "whose conversation it is, is asked once"
+
+
+async def with_file(run: Run) -> AsyncGenerator[Event, None]:
+    yield Attachment("chart.md", "text/markdown", b"# Chart")
 
 
 async def opened(at: Table, channel: Channel) -> View:

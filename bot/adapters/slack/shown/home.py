@@ -173,7 +173,9 @@ class SlackHome:
         self.surface: Surface[Page] = (
             Thread(self._workspace, origin.user) if origin.private else self._thread(origin.channel, inside)
         )
-        self._why = self._say("slack_thread.not_in_channel")
+        # Between other people nobody can invite the bot.
+        away = "not_in_direct" if origin.channel.startswith("D") else "not_in_channel"
+        self._why = self._away = self._say(f"slack_thread.{away}")
         self.opened = None
         self.style = MessageStyle.LAYOUT
         self.messages: set[str] = set()
@@ -377,10 +379,7 @@ class SlackHome:
 
     def _sentence_of(self, closed: PlaceClosed) -> str:
         """The sentence that says why the answer is in the direct conversation."""
-        if closed.code not in NOT_IN_CHANNEL:
-            return self._say("thread.closed")
-        direct = self._origin.channel.startswith("D")  # between other people, who cannot invite the bot
-        return self._say("slack_thread.not_in_direct" if direct else "slack_thread.not_in_channel")
+        return self._away if closed.code in NOT_IN_CHANNEL else self._say("thread.closed")
 
     async def end_messages(self, messages: Sequence[str], note: str) -> None:
         await self.find()
