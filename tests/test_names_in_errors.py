@@ -131,3 +131,15 @@ def test_a_portuguese_sentence_has_portuguese_choices_and_lone_options() -> None
                 if (name, value) in choices and name_in(words("pt"), value, name) != value:
                     english.add(key)
     assert not english
+
+
+ENGLISH_CHOICES = re.compile(
+    r"(?<![\w/-])(all|back|books|deep|drop|free|gm|models|multi-hop|multi-question|next|off|on|once|quick|reset|round-robin|"
+    r"standard|vote)(?![\w-])"
+)
+
+
+def test_no_portuguese_help_names_an_english_word_that_has_a_portuguese_one() -> None:
+    for row in TABLE:
+        told = help_text(words("pt"), row.path).replace(f"/{row.path}", "")
+        assert not ENGLISH_CHOICES.search(told), row.path

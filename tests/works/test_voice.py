@@ -85,7 +85,7 @@ async def test_the_nearest_that_is_set_speaks_and_the_others_stand_in(voice: Voi
     told = await voice("voice", "hibari:heart")
     assert "`hibari:heart`, `espeak`, `hibari:deep`, `hibari:low`, `hibari`, `house:tts/coral`" in told
     assert (await voice.first(), await voice.first(author=BIA)) == ("hibari:heart", "espeak")
-    await voice("voice", "reset")
+    await voice("voice", "padrão")
     assert await voice.first() == "espeak"
 
 

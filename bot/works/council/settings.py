@@ -16,7 +16,7 @@ from bot.config.model_spec import ModelSpec, model_of
 from bot.events import Event, Stage, Text, UserError
 from bot.llm.completion import Usage
 from bot.markdown import table_row
-from bot.words import Words, words
+from bot.words import Words, named, words
 from bot.work import Run
 from bot.works.council import formatting
 from bot.works.council.config import CouncilConfig
@@ -138,7 +138,7 @@ class Settings(Checks):
     async def _set(self, run: Run, name: str, value: str) -> str:
         """Store the setting; returns the outcome: "saved", "reset" or "was_default"."""
         space, author = run.request.place.space, run.request.author.id
-        if value.casefold() == RESET:
+        if named([RESET], "value", value):
             return "reset" if await self._store.reset(space, OWN + name, author) else "was_default"
         await self._store.set(space, OWN + name, self.checked(name, value), author)
         return "saved"

@@ -149,7 +149,7 @@ VERBS: tuple[Verb, ...] = (
         Argument("entry", "verbs.arg_lore", required=False, most=LINE_CHARS),
         (
             Option("always", "verbs.option_always", "flag"),
-            Option("remove", "verbs.option_remove_number", "number", most=10_000),
+            Option("remove", "verbs.option_remove_entry", "number", most=10_000),
         ),
         group="world",
     ),

@@ -97,7 +97,7 @@ class VoiceWork:
             name, scope = self._name(request), self._scope(request)
 
             async def changed() -> str:
-                if text.casefold() == RESET:
+                if named([RESET], "value", text):
                     await self._settings.reset(request.place, request.author.id, name, scope)
                     return ""
                 value = await asyncio.to_thread(self._checked, request, text)

@@ -75,7 +75,7 @@ async def test_answers_are_shown_as_they_arrive_and_counted(four: Table) -> None
 
 
 async def test_research_comes_first_and_is_part_of_every_question(four: Table) -> None:
-    answer = await four.ask(research="all")
+    answer = await four.ask(research="todas")
     assert answer.titles == ["Research", "Answers", "Ballots", "Synthesis"]
     for category in CATEGORIES:
         assert FOUND[category] in answer.text("research")

@@ -112,7 +112,7 @@ async def test_a_chair_with_those_who_stand_in_and_criteria_are_set_the_same_way
     assert (seats.chair, seats.criteria) == (["house:two", "openai:gpt-4o"], "Is it true, and kind?")
     assert seats.own == ["chair", "criteria"]
     assert "> Is it true, and kind?" in await hall("criteria")
-    await hall("criteria", "reset")
+    await hall("criteria", "Padrão")
     assert "> accuracy first" in await hall("criteria")
     newest = (await hall.store.changes("here", 9))[0]
     assert (newest.name, newest.value, newest.author_id) == ("council.criteria", None, ADMIN.id)
