@@ -336,6 +336,16 @@ async def test_another_thread_is_named_and_archived_or_woken_up(
     await desk.fake.until(lambda: not thread.archived)
 
 
+async def test_no_link_leads_to_a_deleted_thread(desk: Bench, channel: Channel, ana: User) -> None:
+    _, opened = await desk.ask(ana, channel, "thread")
+    await desk.run(opened, *ANSWER)
+    desk.fake.remove_channel(channel.threads[0])
+    asked, request = await desk.ask(ana, channel, "response")
+    await desk.run(request, Stage("s", "Sessions"), Elsewhere(opened.place, "Who?"))
+    assert "Its thread was deleted." in asked.text
+    assert "<#" not in asked.text
+
+
 async def test_a_message_that_a_moderator_deleted_stays_away(
     desk: Bench, channel: Channel, ana: User
 ) -> None:

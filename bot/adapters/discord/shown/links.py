@@ -12,11 +12,13 @@ import discord
 
 from bot.adapters.discord.received.placing import origin_of
 from bot.adapters.discord.shown.overflow import WHOLE
-from bot.adapters.discord.shown.surface import as_surface_faults
+from bot.adapters.discord.shown.surface import UNKNOWN_CHANNEL, as_surface_faults
 from bot.adapters.discord.text.markdown import literal
 from bot.adapters.home import NAMED, first_message
 from bot.adapters.markdown import clean
+from bot.adapters.surface import PlaceClosed, SurfaceFault
 from bot.conversation import title_of
+from bot.words import words
 from storage.faults import StorageFault
 
 if TYPE_CHECKING:
@@ -49,6 +51,8 @@ class Links:
         thread = await self.real(elsewhere.place)
         if thread is None:
             return f"**{literal(clean(elsewhere.title), 100)}**"
+        if elsewhere.place.thread and await self._deleted(thread):
+            return words(self.request.locale)("thread.deleted")
         if elsewhere.place.thread and elsewhere.title == title_of(self.request.text):
             space, run, key = self.request.place.space, self.request.id, f"{NAMED}{thread}"
             await self.records.outbox.claim(space, run, key)
@@ -74,6 +78,17 @@ class Links:
         real = await self.records.threads.real(place.space, place.channel, place.thread)
         real = real or place.thread or place.channel
         return int(real) if real.isdecimal() else None
+
+    async def _deleted(self, thread: int) -> bool:
+        """Whether the thread no longer exists, also if it was deleted while the bot was off."""
+        if self.client.get_channel(thread) is not None:
+            return False
+        try:
+            with as_surface_faults():
+                await self.client.fetch_channel(thread)
+        except SurfaceFault as fault:
+            return isinstance(fault, PlaceClosed) and fault.code == UNKNOWN_CHANNEL
+        return False
 
     async def _first_message(self, run: str) -> str:
         """The address of a run's first message; "" if no message is visible to everybody."""
