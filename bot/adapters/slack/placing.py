@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from bot.events import File, Place, Request
 
@@ -29,6 +29,14 @@ direct conversation with the bot, under a root message. "there": the thread of t
 person's message, such as a scheduled one.
 """
 Body = Mapping[str, Any]
+
+SUFFIXES: Final = {
+    "application/pdf": ".pdf",
+    "text/html": ".html",
+    "text/markdown": ".md",
+    "text/plain": ".txt",
+}
+"""The suffixes of files whose names have none, by their types."""
 
 
 @dataclass(slots=True)
@@ -241,13 +249,19 @@ def alone(body: Body) -> bool:
     return isinstance(container, dict) and bool(container.get("is_ephemeral"))
 
 
+def file_name_of(file: Body) -> str:
+    """The file's name, with a suffix for its type if it has none: a text snippet is usually called "Untitled"."""
+    name = str(file.get("name") or file.get("title") or file.get("id") or "")
+    return name if "." in name else name + SUFFIXES.get(text_of(file, "mimetype"), "")
+
+
 def files_of(event: Body) -> tuple[File, ...]:
     """The files of a request. Their addresses need the workspace's token; works refuse unreadable ones."""
     files = event.get("files")
     attached = [file for file in files if isinstance(file, dict)] if isinstance(files, list) else []
     return tuple(
         File(
-            str(file.get("name") or file.get("title") or file.get("id") or ""),
+            file_name_of(file),
             "",
             size if isinstance(size := file.get("size"), int) else 0,
             text_of(file, "url_private") or text_of(file, "url_private_download"),

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from bot.adapters.slack.placing import Location, location_of_event
+from bot.adapters.slack.placing import Location, files_of, location_of_event
 
 SAID = {"type": "message", "user": "U1", "channel": "C1", "ts": "5.5"}
 
@@ -39,3 +39,19 @@ def test_where_the_installation_is_a_whole_organisations_the_event_names_the_wor
 def test_what_is_no_text_is_nothing(odd: Any) -> None:
     event = dict.fromkeys(SAID | {"thread_ts": ""}, odd)
     assert location_of_event({"event": event}, "T1", None) == Location("", "T1", "")
+
+
+@pytest.mark.parametrize(
+    ("name", "type", "shown"),
+    [
+        ("Untitled", "text/plain", "Untitled.txt"),
+        ("notes", "text/markdown", "notes.md"),
+        ("rules.pdf", "application/pdf", "rules.pdf"),
+        ("rules.v2", "application/pdf", "rules.v2"),
+        ("map", "image/x-unknown", "map"),
+        ("map", None, "map"),
+    ],
+)
+def test_a_file_without_a_suffix_gets_that_of_its_type(name: str, type: str | None, shown: str) -> None:
+    (file,) = files_of({"files": [{"id": "F1", "name": name, "mimetype": type, "mode": "snippet"}]})
+    assert file.name == shown
