@@ -10,6 +10,8 @@ from functools import cache
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from markdown_it import MarkdownIt
 
 TAGS: Final = (
@@ -26,6 +28,13 @@ _MARKUP: Final = re.compile(rf"<!--|</?(?:{TAGS})(?![\w-])", re.IGNORECASE)
 def harmless(words_of_a_file: str) -> str:
     """The words with all Markdown syntax escaped."""
     return re.sub(r"([\\`*_{}\[\]<>|~])", r"\\\1", words_of_a_file)
+
+
+def harmless_values(values: Mapping[str, str | int] | None) -> dict[str, str | int]:
+    """The values of a sentence, such as names that people have chosen, with all Markdown syntax escaped."""
+    return {
+        key: harmless(value) if isinstance(value, str) else value for key, value in (values or {}).items()
+    }
 
 
 def code(text: str) -> str:

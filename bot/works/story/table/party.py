@@ -11,6 +11,7 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, Final
 
 from bot.events import Choice, Choices, Event, Request, Stage, Text, UserError
+from bot.markdown import harmless, harmless_values
 from bot.runs.requests import child_id
 from bot.words import Words, words
 from bot.work import Run
@@ -49,7 +50,7 @@ class Party:
         request, say = run.request, words(run.request.locale)
         outcome = await run.step("told", lambda: self._verbs.outcome(request), Outcome)
         yield Stage(request.verb, "")
-        yield Text(outcome.text or say(outcome.key, **(outcome.values or {})))
+        yield Text(outcome.text or say(outcome.key, **harmless_values(outcome.values)))
         if outcome.to:  # announce the whisper to all, by a run that contains none of its words
             about = {"name": outcome.to}
             await run.begin("whispered", "whispered", options=about, for_all=True, there=outcome.there)
@@ -64,7 +65,7 @@ class Party:
     async def whispered(self, run: Run) -> AsyncGenerator[Event, None]:
         say = words(run.request.locale)
         yield Stage("whispered", "")
-        yield Text(say("story.has_whisper", name=str(run.request.options.get("name"))))
+        yield Text(say("story.has_whisper", name=harmless(str(run.request.options.get("name")))))
         yield Choices("", (Choice(say("story.button_whisper"), "/story whisper"), _write_whisper(say)))
 
     async def wait(self, run: Run) -> None:

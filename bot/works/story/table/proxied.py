@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from bot.events import Choice, Choices, Event, Request, Stage, Text, UserError
+from bot.markdown import harmless_values
 from bot.words import words
 from bot.work import Run
 from bot.works.story.table.party_verbs import Outcome, named
@@ -29,7 +30,7 @@ class ProxiedNames:
         verb = self._confirm if request.verb == "proxied" else self._bind
         outcome = await run.step("told", lambda: verb(request), Outcome)
         yield Stage(request.verb, "")
-        yield Text(say(outcome.key, **(outcome.values or {})))
+        yield Text(say(outcome.key, **harmless_values(outcome.values)))
         if outcome.choices:
             buttons = (Choice(say(label), f"/story proxied {name}") for label, name in outcome.choices)
             yield Choices("", tuple(buttons))
