@@ -171,11 +171,12 @@ async def test_a_failure_names_commands_as_they_are_typed_where_it_is_told(bench
         (bench.request(bench.channel, text="a command"), "`/story start`"),
         (bench.request(root), "`/story start`"),
         (bench.request(root, thread=root.ts, message=""), "`story start`"),
+        (bench.request(bench.channel, private=True), "`story start`"),
         (bench.request(await bench.root(channel=bench.dm)), "`story start`"),
     ):
         await bench.run(request, told, status="failed")
         shown = [*bench.channel.everything, *bench.dm.everything]
-        last = max((message for message in shown if message.user is bench.team.bot), key=lambda one: one.ts)
+        last = max((message for message in shown if "Begin with" in message.shown), key=lambda one: one.ts)
         assert typed in last.shown
 
 

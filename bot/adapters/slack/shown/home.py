@@ -455,12 +455,13 @@ def view_of(
     origin = placing.origin_of(request.origin)
     home = SlackHome(workspaces, request, records, writers)
     inside = origin.thread != "" and (origin.earlier or origin.thread != origin.message)
-    adapt_alone = partial(as_typed, thread=inside)
+    tells_alone = home.response is not None and (home.ephemeral or not home.private)
+    adapt_alone = partial(as_typed, thread=inside) if tells_alone else None
     adapt = partial(as_typed, thread=inside if origin.home == "alone" else origin.home != "channel")
     dialect = Dialect(
         pages,
         adapt=adapt,
-        adapt_alone=adapt_alone if home.response is not None else None,
+        adapt_alone=adapt_alone,
         roll_after_s=ROLL_AFTER_S,
         own_keys=OWN_KEYS,
     )
