@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 import stat
 from collections import Counter
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
@@ -195,7 +196,8 @@ def _check_file(
     try:
         status = path.lstat()
     except FileNotFoundError:
-        return no("file_missing")
+        link = re.search(r"(?:^|/)https?:/", path.as_posix()) is not None
+        return no("file_link" if link else "file_missing")
     except OSError:
         return no("file_unreadable")
     if stat.S_ISLNK(status.st_mode):

@@ -58,7 +58,8 @@ def test_each_bad_file_gets_its_reason(folder: Path) -> None:
 
 
 def test_a_file_that_was_named_is_told_why_it_cannot_be_read(folder: Path) -> None:
-    assert reasons(folder / "picture.png", folder / "nowhere.md") == {
+    assert reasons(folder / "picture.png", folder / "nowhere.md", folder / "https:/example.org/book.pdf") == {
+        "book.pdf": "library.file_link",
         "picture.png": "library.file_kind",
         "nowhere.md": "library.file_missing",
     }
