@@ -46,9 +46,8 @@ async def told(talk: Talk, verb: str, text: str = "", *, who: str = "ana", **mor
 async def test_a_name_is_shown_as_it_is_spelt_and_links_nowhere(tmp_path: Path) -> None:
     async with playing(tmp_path, Writer()) as talk:
         await begin(talk)
-        assert r"\[free\](http://x.example) is at the" in await told(
-            talk, "join", who="[free](http://x.example)"
-        )
+        joined = await told(talk, "join", who="[Free](Http://X.Example)")
+        assert r"\[Free\](Http://X.Example) is at the table" in joined
 
 
 async def test_people_join_play_a_character_and_leave(tmp_path: Path) -> None:
