@@ -28,6 +28,10 @@ class Departures:
         """Note that the bot is in the space, perhaps again."""
         await self._marks.remove(_LEFT + space)
 
+    async def spaces(self) -> list[str]:
+        """The spaces that the bot has left."""
+        return [name.removeprefix(_LEFT) for name in await self._marks.beginning(_LEFT)]
+
     async def before(self, moment: datetime) -> list[str]:
         """The spaces that the bot left before a moment, and in which nobody has asked anything since."""
         spaces = []

@@ -252,3 +252,14 @@ async def test_hints_about_books_are_given_only_so_often(at: Table) -> None:
     for _ in range(HINTS + 3):
         await at.ana.send(at.channel, me(at), attachments=[("srd.md", b"# Grappled")])
     assert len([text for text in at.said() if "answer from srd.md" in text]) == HINTS
+
+
+async def test_a_server_that_invites_the_bot_again_while_it_is_off_is_no_longer_one_it_has_left(
+    at: Table,
+) -> None:
+    departures = at.app.records.departures
+    for space in (at.space, "404"):
+        await departures.left(space)
+    await at.restart()
+    await at.env.settle()
+    assert await departures.spaces() == ["404"]

@@ -74,6 +74,7 @@ class Listener:
             self.on_guild_remove,
         ):
             self._client.event(handler)
+        self._client.add_listener(self._note_returns, "on_shard_ready")
 
     async def on_message(self, message: discord.Message) -> None:
         if message.type not in _SPOKEN or not _may_answer(message):
@@ -124,6 +125,13 @@ class Listener:
     async def on_guild_channel_delete(self, channel: discord.abc.GuildChannel) -> None:
         """Stop the runs in a deleted channel and its threads; Discord sends no events for the threads."""
         await self._client.intake.channel_gone(str(channel.guild.id), PLATFORM, str(channel.id))
+
+    async def _note_returns(self, _shard: int) -> None:
+        """Note the servers that have invited the bot again while it was off, which no event announces."""
+        departures = self._client.app.records.departures
+        for space in await departures.spaces():
+            if space.isdecimal() and self._client.get_guild(int(space)) is not None:
+                await departures.returned(space)
 
     async def on_guild_join(self, guild: discord.Guild) -> None:
         await self._client.app.records.departures.returned(str(guild.id))
