@@ -246,9 +246,9 @@ async def test_how_a_story_is_told_changes_from_the_next_scene_on(tmp_path: Path
     own.write_text(OWN_STYLE, encoding="utf-8")
     async with playing(tmp_path, writer, toml=f'[story]\nprose = ["{own}"]\n') as talk:
         await talk.say(START)
-        assert "`fairy-tale`:" in texts(await talk.say("/story prose"))
+        assert "`fairy tale`:" in texts(await talk.say("/story prose"))
         told = texts(await talk.say("/story prose Fairy tale --view third --tense past"))
-        assert told == "From the next scene on: third, past, fairy-tale."
+        assert told == "From the next scene on: third, past, fairy tale."
         await talk.say("/story chapter The sea")
         await talk.say("I wait.")
         asked = str(writer.scenes[-1])
