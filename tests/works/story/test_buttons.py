@@ -77,6 +77,7 @@ NAMED = {
     "rules adopt": "names the house rules that stand above the button",
     "rules lookup": "names the section",
     "schedule follow": "names the schedule",
+    "schedule reminder": "names what to remember and when",
     "schedule remove": "names the schedule",
     "schedule unfollow": "names the schedule",
     "script drop": "names the idea and the script",
