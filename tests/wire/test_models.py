@@ -70,7 +70,9 @@ async def test_models_are_listed_tried_and_chosen_and_a_server_may_go_away(
 
         models = "`ollama:qwen3:8b`, `ollama:llama3.2:latest`"
         found = f"I found Ollama on this machine with {models}. To use it: `{typed} use ollama`."
-        await says("", "local:small", "config.toml", found, "You have set a key for `keyed`", without="embed")
+        await says(
+            "", "local:small", "the bot's operator", found, "You have set a key for `keyed`", without="embed"
+        )
         await says("try ollama:llama3.2:latest", "answered in", "Hello, I am", without=" <@U1> @everyone")
         await says("try keyed:far", "`keyed:far` answered in", "From far away.")
         await says("try keyed:nothing", "did not find keyed:nothing", "The model 'nothing' does not exist")
@@ -98,8 +100,8 @@ async def test_models_are_listed_tried_and_chosen_and_a_server_may_go_away(
         await d.command(BIA, "settings set", **{"setting": "language", "value": "pt-BR", "for": "me"})
         await d.rest(runs + 1)
         typed = "/modelos" if platform == "discord" else typed
-        await says("", "Modelos, na ordem", "Ollama não responde em", f"`{typed} use config` volta a eles.")
+        await says("", "Modelos, na ordem", "Ollama não responde em", f"`{typed} usar config` volta a usar")
         await says("use ollama:", "provedor:modelo")
-        await says("use config", "Todos aqui voltaram a usar os modelos do config.toml.")
+        await says("usar config", "Todos aqui voltaram a usar os modelos que quem mantém o bot definiu.")
         await says("", "local:small", without="llama3.2")
         d.check()
