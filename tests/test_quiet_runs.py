@@ -7,6 +7,7 @@ from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
+from typing import Any, cast
 
 import pytest
 
@@ -25,7 +26,7 @@ LATER = Verb("rules", "later", inner=True)
 
 @pytest.fixture(autouse=True)
 def an_inner_verb(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(commands, "ROWS", {**commands.ROWS, (LATER.work, LATER.name): LATER})
+    monkeypatch.setitem(cast("dict[Any, Any]", commands.ROWS), (LATER.work, LATER.name), LATER)
 
 
 @pytest.fixture
