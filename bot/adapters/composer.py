@@ -17,6 +17,7 @@ import logging
 from collections import Counter
 from contextlib import suppress
 from dataclasses import asdict, replace
+from functools import partial
 from typing import TYPE_CHECKING, Generic, assert_never
 
 from bot import commands
@@ -48,6 +49,7 @@ from bot.runs.requests import REPEATS
 from bot.verb import PRIVATE
 from bot.words import words
 from storage.faults import StorageFault
+from storage.patience import patiently
 
 if TYPE_CHECKING:
     from storage.buttons import Offers, Votes
@@ -349,7 +351,8 @@ class Composer(Generic[AnyPage]):
         ):
             if self._stored_counts[kind] != len(items):
                 try:
-                    await self._offers.keep(self._space, self._run, kind, items)
+                    # Tried again while the database is away; otherwise these buttons would never work.
+                    await patiently(partial(self._offers.keep, self._space, self._run, kind, items))
                 except StorageFault as fault:  # a press is then answered with a sentence
                     _log.warning("run %s: what its buttons offer could not be kept: %s", self._run, fault)
                 self._stored_counts[kind] = len(items)

@@ -13,6 +13,8 @@ from bot.adapters.discord.received.placing import Origin
 from bot.adapters.surface import MessageStyle, NotEditable, PlaceClosed, Refused, Unavailable
 from bot.adapters.writer import WORDS_S
 from bot.events import Attachment, Choice, Choices, Citation, Failed, Notice, Stage, Status, Text
+from storage.faults import StorageFault
+from storage.patience import patient_in_a_run
 from tests.adapters.discord.views import (
     ASKED,
     PLACE,
@@ -124,6 +126,23 @@ async def test_what_buttons_offer_is_kept_before_they_are_there(views: Views) ->
     assert [json.loads(offer)["heading"] for offer in await views.offers.all("1", RUN, "source")] == [
         "Heading"
     ]
+
+
+async def test_what_buttons_offer_is_stored_once_the_database_is_back(
+    views: Views, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    keep, away = views.offers.keep, [StorageFault("other", "cut off", away=True)]
+
+    async def cut_off(*arguments: Any) -> None:
+        if away:
+            raise away.pop()
+        await keep(*arguments)
+
+    monkeypatch.setattr(views.offers, "keep", cut_off)
+    patient_in_a_run()
+    await views.run(Text("Where to?"), Choices("", (Choice("North.", "/story act -- North."),)))
+    (kept,) = await views.offers.all("1", RUN, "choice")
+    assert json.loads(kept)["command"] == "/story act -- North."
 
 
 async def test_what_is_shown_while_offers_are_being_kept_has_no_buttons_for_them(
