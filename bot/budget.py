@@ -195,7 +195,7 @@ class Budget:
         settings: Settings | None = None,
         allowances: Callable[[Request], Awaitable[Sequence[Allowance]]] = _no_allowances,
     ) -> None:
-        """`allowances` are asked for in spaces with budgets in `settings`."""
+        """With `settings`, `allowances` are asked for only in spaces that have budgets there."""
         self._ledger = ledger
         self._allowances = allowances
         self._settings = settings
@@ -315,7 +315,7 @@ class Budget:
 
     async def _caps(self, request: Request) -> Caps:
         config, settings = self._config, self._settings
-        limited = settings is not None and await settings.of_space(request.place.space, BUDGETS)
+        limited = settings is None or await settings.of_space(request.place.space, BUDGETS)
         return Caps(
             Decimal(str(config.run_usd)),
             None if config.space_usd is None else Decimal(str(config.space_usd)),

@@ -244,6 +244,8 @@ def question_of(text: str) -> str:
 
 
 def title_of(text: str) -> str:
-    """A title from typed text: one line, at most TITLE_CHARS."""
+    """A title from typed text: one line, at most TITLE_CHARS. Stored titles are compared with it, so its form stays
+    (`PastRequests.withdraw`).
+    """
     line = " ".join(text.split())
     return line if len(line) <= TITLE_CHARS else line[: TITLE_CHARS - 1].rstrip() + "…"

@@ -179,7 +179,7 @@ class Settings:
         """Set a value for the whole space unless it has one; returns whether it did."""
         async with self._turn:
             added = await self.store.add(space, name, value, person)
-            await self._remember(space)
+            self.changed(space)
             return added
 
     async def reset(self, place: Place, person: str, name: str, scope: Scope) -> bool:

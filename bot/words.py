@@ -107,9 +107,8 @@ class Words:
     def _in_words(self, value: object) -> object:
         """A function's result for these words, the text of a UserError, and other values as they are."""
         if isinstance(value, Exception):
-            from bot.events import (
-                UserError,  # its module's dataclasses would take a third of the time of --help
-            )
+            # Its module's dataclasses would take a third of the time of --help.
+            from bot.events import UserError
 
             return self(value.key, **value.values) if isinstance(value, UserError) else value
         return value(self) if callable(value) else value

@@ -82,8 +82,7 @@ class Source:
     @cached_property
     def _content(self) -> tuple[dict[str, frozenset[str]], frozenset[str]]:
         """The content words of each sentence, and those of all sentences and the heading."""
-        found = sentences(self.text)
-        by_sentence = dict(zip(found, map(frozenset, map(self.terms, found)), strict=True))
+        by_sentence = {sentence: frozenset(self.terms(sentence)) for sentence in sentences(self.text)}
         return by_sentence, frozenset(self.terms(self.heading)).union(*by_sentence.values())
 
     def quote(self, terms: Set[str]) -> str | None:

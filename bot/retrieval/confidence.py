@@ -8,7 +8,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from operator import mul
 from typing import NamedTuple
 
 
@@ -203,5 +202,4 @@ def margin(evidence: Evidence, likeness: Likeness | None = BGE_SMALL) -> float:
             # Between languages whose spellings are not known, words that look alike prove nothing.
             return -math.inf
     found = features(evidence, likeness)
-    above: float = sum(map(mul, weights.values(), map(found.__getitem__, weights)))
-    return above
+    return sum(weight * found[name] for name, weight in weights.items())

@@ -47,8 +47,8 @@ SHOWN_CHARS = 80
 
 
 class Answer:
-    """One answer. `shown` is its text so far, `cited` the citations of its markers, `sources` their passages, `stored`
-    the numbers of these by which later questions find them.
+    """One answer. `shown` is its text so far, `cited` the citations of its markers, `sources` their passages, and
+    `stored` the number and the chunk of each, as they are stored with the question.
 
     A `guess` comes from passages that may not contain the answer, and says so; a model that finds no answer is
     believed.
