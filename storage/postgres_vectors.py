@@ -228,7 +228,8 @@ class PostgresVectors:
     async def _index(self) -> None:
         try:
             async with self._db.outside() as connection:
-                await connection.run_sync(index)
+                if not await connection.run_sync(index):
+                    self._added = True
         except StorageFault as fault:
             _log.warning("large shelves have no index of vectors, so searches there take longer: %s", fault)
 
@@ -326,12 +327,14 @@ def created(connection: Connection) -> None:
         connection.execute(text(statement))
 
 
-def index(connection: Connection) -> None:
-    """Give each large shelf an index, and take it from those that are not large any more; in no transaction."""
+def index(connection: Connection) -> bool:
+    """Give each large shelf an index, and drop the indexes of shelves that are no longer large; in no transaction.
+    False if another process is building indexes: it may have counted before the last vectors were added, or be leaving.
+    """
     from sqlalchemy import text
 
     if not connection.execute(text(f"SELECT pg_try_advisory_lock({_BUILDING})")).scalar():
-        return  # another process does it
+        return False
     try:
         counted = f"SELECT space, shelf, embedder, count(*) AS n FROM {TABLE} GROUP BY 1, 2, 3 HAVING count(*) >= :n"
         keys: dict[str, tuple[Key, int]] = {
@@ -345,6 +348,7 @@ def index(connection: Connection) -> None:
         for name, (key, n) in keys.items():
             if n >= LARGE and not there.get(name):
                 _build(connection, name, key)
+        return True
     finally:
         with suppress(Exception):  # a broken connection has let go of it
             connection.execute(text(f"SELECT pg_advisory_unlock({_BUILDING})"))

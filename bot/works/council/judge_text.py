@@ -355,11 +355,13 @@ def _normal(text: str) -> str:
     text = unicodedata.normalize("NFKC", _AFTER_BRONZE.sub(r"\1 4. ", html.unescape(text)).translate(_MARKS))
     text = _INWARDS.sub(r"«\1»", re.sub("„([^„“”]*)[“”]", r"«\1»", text))
     text = _HTML.sub(lambda tag: "\n" if tag["line"] else "\n- " if tag["item"] else " | ", text)
-    return "".join(
-        str(unicodedata.decimal(character)) if character.isdecimal() else character
-        for character in characters(text)
-        if unicodedata.category(character) != "Cf"
-    )
+    text = characters(text)
+    plainer = {
+        ord(character): str(unicodedata.decimal(character)) if character.isdecimal() else None
+        for character in set(text)
+        if character.isdecimal() or unicodedata.category(character) == "Cf"
+    }
+    return text.translate(plainer)
 
 
 def _with_bars(lines: list[str]) -> list[str]:

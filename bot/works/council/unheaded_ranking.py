@@ -101,15 +101,17 @@ def _by_figures(lines: Sequence[str], n: int) -> Groups:
     if sorted(letter for at in placed for letter in sections[at].letters) == letters:  # and prose follows
         sections, starts = [sections[at] for at in placed], [starts[at] for at in placed]
     last: list[Item] = []
+    named_in_last: list[str] = []
     for section in reversed(sections):
-        if set(section.letters) & {letter for item in last for letter in item.letters}:
+        if not set(section.letters).isdisjoint(named_in_last):
             break
         last.insert(0, section)
-        if sorted(letter for item in last for letter in item.letters) == letters:
+        named_in_last += section.letters
+        if sorted(named_in_last) == letters:
             break
     start = starts[len(sections) - len(last)] if last else 0
     last = [item for item in last if item.letters]
-    if sorted(letter for item in last for letter in item.letters) != letters or len(last) < 2:
+    if sorted(named_in_last) != letters or len(last) < 2:
         return []
     if (
         inside_quotes(lines, start, starts[-1])
