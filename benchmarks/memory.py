@@ -46,7 +46,7 @@ from bot.works.story.config import COMPONENTS, RecallConfig
 from bot.works.story.exchange.chat_log import read_chat_log
 from bot.works.story.log.logs import Logs
 from bot.works.story.log.nodes import Part
-from bot.works.story.log.story import Story, folded
+from bot.works.story.log.story import Story, fold
 from bot.works.story.memory.indexed import NEAREST
 from bot.works.story.memory.memory import Memory
 from bot.works.story.memory.pieces import embedded
@@ -143,7 +143,7 @@ async def opened(logs: dict[str, Pairs], cached: CachedVectors | None) -> AsyncI
         wordless = Config(data_dir=Path(folder), models_dir=Path(folder), embedding=EmbeddingConfig("none"))
         ids_of_logs = {
             name: [
-                ((await command_line.take_in(wordless, SPACE, log)).story.id, queries)
+                ((await command_line.import_file(wordless, SPACE, log)).story.id, queries)
                 for log, queries in pairs
             ]
             for name, pairs in logs.items()
@@ -272,7 +272,7 @@ def large() -> Iterator[Figure]:
         for at in range(MANY)
     ]
     read = read_chat_log("\n".join(lines).encode(), "play", SPACE)
-    story = folded([Part(read.story.id)], read.nodes)
+    story = fold([Part(read.story.id)], read.nodes)
     del played, turns, lines, read
     yield from asyncio.run(_large(story, queries))
 

@@ -18,7 +18,7 @@ from typing import Final
 
 from benchmarks.scripted_extractor import tells
 from bot.works.story.log.nodes import Part
-from bot.works.story.log.story import Story, folded
+from bot.works.story.log.story import Story, fold
 
 SCENES: Final = 300
 CHAPTER: Final = 15
@@ -182,7 +182,7 @@ def planted(seed: int = 18) -> dict[str, Planted]:
     }
     return {
         branch: Planted(
-            folded(parts[branch], lines),
+            fold(parts[branch], lines),
             _chapter(SCENES),
             [
                 (fact, turns[of, scene])

@@ -31,7 +31,7 @@ from bot.retrieval.language import detect
 from bot.works.story.command_line import read_queries
 from bot.works.story.config import RecallConfig
 from bot.works.story.log.nodes import Part
-from bot.works.story.log.story import Story, folded
+from bot.works.story.log.story import Story, fold
 from bot.works.story.memory.memory import Memory, by_sentence
 from bot.works.story.memory.pieces import embedded, paragraphs
 from bot.works.story.memory.ranking import Query
@@ -78,7 +78,7 @@ def _story(lines: list[str], pieces: int) -> Story:
         nodes.append(Line(seq, act, "act", act, dumps(said)))
         nodes.append(Line(seq + 1, f"run-{count}/scene", "scene", act, dumps({"text": scene, "at": seq})))
         count += 1 + len(paragraphs(scene))
-    return folded([Part("main")], nodes)
+    return fold([Part("main")], nodes)
 
 
 def _stored(story: Story, file: Path, name: str) -> tuple[int, int]:

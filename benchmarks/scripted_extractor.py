@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from bot.retrieval.language import FUNCTION_WORDS
 from bot.works.story.log.nodes import Part
-from bot.works.story.log.story import Story, folded
+from bot.works.story.log.story import Story, fold
 from bot.works.story.log.turn import Turn
 
 if TYPE_CHECKING:
@@ -111,7 +111,7 @@ def looked_into(story: Story, nodes: Sequence[NodeRow]) -> Story:
     texts_by_turn = {
         turn: texts for scene in scenes.values() for turn, texts in events(scene).items() if texts
     }
-    return folded([Part(nodes[0].branch_id)], [*nodes, *_noted(nodes, texts_by_turn)])
+    return fold([Part(nodes[0].branch_id)], [*nodes, *_noted(nodes, texts_by_turn)])
 
 
 def _noted(nodes: Sequence[NodeRow], texts_by_turn: dict[str, list[str]]) -> Iterator[Node]:

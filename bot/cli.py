@@ -303,17 +303,17 @@ def _story(config: Config, say: Words, asked: dict[str, Any]) -> int:
 
     from bot.adapters import termination
     from bot.adapters.markdown import clean
-    from bot.works.story.command_line import take_in, write
+    from bot.works.story.command_line import export_to, import_file
     from bot.works.story.exchange.imports import left_out_key
 
     space = asked.get("space") or "local"
     if asked["verb"] == "export":
         file = Path(asked["out"])
-        row = termination.run(write(config, space, asked["story"], file))
+        row = termination.run(export_to(config, space, asked["story"], file))
         print(clean(say("story.exported", title=row.title or say("story.untitled"), file=file)))
         return OK
     out = json_stream() if asked.get("json") else None
-    imported = termination.run(take_in(config, space, Path(asked["file"]), _counted))
+    imported = termination.run(import_file(config, space, Path(asked["file"]), _counted))
     for key, n in imported.counts.items():
         print(clean(say(key, n=n, name=asked["file"])), file=sys.stderr)
     for line in imported.left_out[:BAD_LINES]:

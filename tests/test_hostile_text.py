@@ -41,7 +41,7 @@ from bot.works.council.ballot import read_words
 from bot.works.council.ballot_json import read_json
 from bot.works.council.verdict import DissentSplitter
 from bot.works.story.extraction import attribution
-from bot.works.story.scene.choices import read_choices, struck
+from bot.works.story.scene.choices import read_choices, struck_out
 from bot.works.story.turn import dice
 from bot.works.story.turn.refusal import is_refusal, may_become_refusal
 from bot.works.story.turn.scene_verbs import people
@@ -179,7 +179,7 @@ PARSERS: dict[str, Callable[[str], object]] = {
     "a lorebook's text": lambda text: filled(text, user="a", char="b", seed="1"),
     "choices": lambda text: read_choices(text, 3),
     "a cast in a line": people,
-    "a scene that is struck out": struck,
+    "a scene that is struck out": struck_out,
     "a refusal": lambda text: (is_refusal(text), may_become_refusal(text)),
     "what is narrated": lambda text: Narration("en").feed(text[: LENGTH // 2]),
     "what is narrated while it comes": heard,

@@ -28,7 +28,7 @@ from bot.works.story.exchange.numbers import written
 from bot.works.story.exchange.reading import found_in
 from bot.works.story.exchange.sillytavern import sillytavern
 from bot.works.story.log.nodes import Part, lineage
-from bot.works.story.log.story import Story, folded
+from bot.works.story.log.story import Story, fold
 from bot.works.story.world.lorebook import LoreEntry
 from tests.readers.test_screenplay_programs import CELTX, FADE_IN, TRELBY, packed, page
 from tests.works.story.exchange import test_card as cards
@@ -94,7 +94,7 @@ def _story_in(name: str, data: bytes) -> Imported:
 
 
 def _story_of(found: Imported) -> Story:
-    return folded([Part(found.story.id)], found.nodes)
+    return fold([Part(found.story.id)], found.nodes)
 
 
 def _turns(story: Story) -> list[tuple[str, ...]]:
@@ -110,7 +110,7 @@ def _of_story(found: Imported) -> Kept:
     return {
         "turns": _turns(story),
         "versions that count": [turn.scene.text if turn.scene else "" for turn in story.current_turns],
-        "branches": [(row.name, _turns(folded(lineage(branches, row.id), found.nodes))) for row in found.branches],
+        "branches": [(row.name, _turns(fold(lineage(branches, row.id), found.nodes))) for row in found.branches],
         "premise and note": (story.settings.get("premise"), story.settings.get("note")),
         "lore": [entry["content"] for entry in story.lore.values()],
         "cast": sorted(story.cast),

@@ -39,7 +39,7 @@ from bot.platforms import Platform
 from bot.runs.requests import request_from_json
 from bot.speech.clips import Clip
 from bot.words import words
-from bot.works.story.scene.choices import under
+from bot.works.story.scene.choices import present_buttons_owner
 from storage.outbox import Outbox
 from tests.fakes.engine import FakeEngine
 from tests.fakes.run import MemoryRun
@@ -187,7 +187,7 @@ class Served:
     async def scene(self, place: str) -> dict[str, Any]:
         """What the buttons of a place's current scene belong to."""
         played = await self.app.works["story"].logs.here(Place(**json.loads(place)))  # type: ignore[attr-defined]
-        return {"text": under(played.story, played.row.id)}
+        return {"text": present_buttons_owner(played.story, played.row.id)}
 
     async def press(self, request: str) -> dict[str, Any]:
         """Begin the request of a button; returns whether it came too late."""

@@ -64,16 +64,15 @@ def make(resources: Resources, runs: Runs) -> Work:
     from bot.works.story.world.presets import Presets, prose_styles
     from bot.works.story.world.world import World
 
-    async def own_names(request: Request) -> bool:
+    async def uses_own_names(request: Request) -> bool:
         settings = await resources.settings.nearest(request.place, request.author.id, OWN_NAMES)
         return bool(settings) and settings[0].value == ON
 
     async def adults(request: Request) -> bool:
         if request.adults is not None:
             return request.adults
-        if (
-            known := await runs.adults(request.place)
-        ) is not None:  # where the request does not say, as for a schedule
+        # A request of a schedule does not say it.
+        if (known := await runs.adults(request.place)) is not None:
             return known
         settings = await resources.settings.nearest(request.place, request.author.id, MATURE)
         return bool(settings) and settings[0].value == ON
@@ -90,20 +89,22 @@ def make(resources: Resources, runs: Runs) -> Work:
         resources.records.sessions,
         resources.records.votes,
         resources.settings.roles,
-        own_names,
+        uses_own_names,
         settings,
         SceneWriter(logs, resources.models, settings, memory, recall),
         recall,
         adults,
     )
     presets, prose = Presets(*settings.presets), prose_styles(settings.prose)
-    for own, files in ((presets, settings.presets), (prose, settings.prose)):
-        if files:
-            own.read()  # the bot must not start with an invalid file
+    # The bot must not start with an invalid file.
+    if settings.presets:
+        presets.read()
+    if settings.prose:
+        prose.read()
     if settings.sheets:
         read(settings.sheets)
     buttons, screen = Buttons(logs), Screen(logs, dice.thrown)
-    messages = Messages(own_names)
+    messages = Messages(uses_own_names)
     branches = BranchVerbs(logs, resources.records.sessions, runs, adults, buttons, messages)
     table = Table(logs, settings, Versions(logs, messages), branches, Notes(logs, presets, prose), messages)
     extraction = Extraction(
@@ -111,12 +112,12 @@ def make(resources: Resources, runs: Runs) -> Work:
         resources.models,
         resources.prompts,
         resources.settings.roles,
-        own_names,
+        uses_own_names,
         settings,
         Summaries(logs, resources.prompts),
     )
 
-    async def checks(request: Request) -> bool:
+    async def can_extract(request: Request) -> bool:
         return extraction.able(resources.models.with_roles(await resources.settings.roles(request)))
 
     return Stories(
@@ -130,7 +131,7 @@ def make(resources: Resources, runs: Runs) -> Work:
         logs,
         memory,
         extraction,
-        World(logs, own_names, buttons),
+        World(logs, uses_own_names, buttons),
         Questions(logs, scene_verbs, extraction),
         Longer(logs, scene_verbs),
         Outlines(logs, scene_verbs),
@@ -143,7 +144,7 @@ def make(resources: Resources, runs: Runs) -> Work:
             resources.records.sessions,
             resources.config.section(LibraryConfig).max_bytes,
         ),
-        Safety(logs, runs, adults, checks, resources.caches.drop),
+        Safety(logs, runs, adults, can_extract, resources.caches.drop),
         Exports(logs, adults),
         Party(
             logs, PartyVerbs(logs, settings), resources.records.schedules, settings, scene_verbs.votes_counted
@@ -154,7 +155,7 @@ def make(resources: Resources, runs: Runs) -> Work:
         screen,
         Trials(logs, scene_verbs, screen),
         buttons,
-        SheetVerbs(logs, settings.sheets, own_names),
+        SheetVerbs(logs, settings.sheets, uses_own_names),
         InitiativeVerbs(logs),
     )
 
@@ -169,6 +170,8 @@ def _service(resources: Resources, runs: Runs, work: Work | None) -> Service:
 
 
 def _completion(name: str) -> Complete:
+    """The function `name` of `completions`, which is imported only when it is called."""
+
     async def complete(resources: Resources, typed: Typed) -> list[str]:
         from bot.works.story import completions
 
@@ -208,10 +211,10 @@ async def _in_view(resources: Resources, request: Request) -> InView | None:
     from bot.works.story.sheet.sheet_verbs import in_view
     from storage.stories import Spot
 
-    if (found := await resources.stories.played(Spot(*request.place.key))) is None:
+    if (played := await resources.stories.played(Spot(*request.place.key))) is None:
         return None
-    row, played = found
-    story = await logs_of(resources.stories).story(row.space, row.id, played.branch_id)
+    row, place_row = played
+    story = await logs_of(resources.stories).story(row.space, row.id, place_row.branch_id)
     sheet, names = in_view(story, request.author, request.text), tuple(story.cast)
     return InView(sheet.name, as_question(sheet), names) if sheet is not None else InView("", "", names)
 
@@ -219,7 +222,7 @@ async def _in_view(resources: Resources, request: Request) -> InView | None:
 async def _pressed(work: Work, request: Request, going: Sequence[Request]) -> Request:
     from bot.works.story.work import Stories
 
-    return await work.buttons.arrived(request, going) if isinstance(work, Stories) else request
+    return await work.buttons.checked(request, going) if isinstance(work, Stories) else request
 
 
 KIND = Kind(
@@ -230,7 +233,7 @@ KIND = Kind(
         "branch": _completion("branch"),
         "story": _completion("title"),
         "character": _completion("character"),
-        "self": _completion("own"),
+        "self": _completion("own_character"),
         "kept": _completion("kept"),
         "location": _completion("location"),
         "version": _completion("version"),

@@ -1,7 +1,4 @@
-"""`story export`, `story import` and `eval memory` of the command line, and the evaluation of the memory.
-
-Parses no arguments and prints nothing.
-"""
+"""What `story export`, `story import` and `eval memory` of the command line do, once their arguments are parsed."""
 
 from __future__ import annotations
 
@@ -39,19 +36,17 @@ if TYPE_CHECKING:
     from storage.stories import Stories, StoryRow
 
 CARDS_MB = 60
-"""The maximum size of the character cards' files in an export; base64 adds a third, and an import takes at most 100
-MB.
-"""
-MOST = 100_000
+"""The maximum size of the character cards in an export: base64 adds a third, and an import has at most 100 MB."""
+MOST_STORIES = 100_000
 """The maximum number of stories in a space that are searched for a name."""
 
 Scores: TypeAlias = dict[str, float]
 
 PIECES = 200
-"""How many pieces are looked at for scenes and ranks; later ones count as not found."""
+"""How many pieces of a search are evaluated; later ones count as not found."""
 
 
-async def write(config: Config, space: str, name: str, file: Path) -> StoryRow:
+async def export_to(config: Config, space: str, name: str, file: Path) -> StoryRow:
     """Write the story with that id, code or title to the file, as JSON. Raises UserError; leaves no partial file."""
     async with _resources(config) as resources:
         row = await _named(resources.stories, space, name)
@@ -60,20 +55,19 @@ async def write(config: Config, space: str, name: str, file: Path) -> StoryRow:
     assert rows is not None, "this process alone has the data folder"
     text = await asyncio.to_thread(exported, *rows, cards)
     try:
-        await asyncio.to_thread(_written, file, text)
+        await asyncio.to_thread(_write, file, text)
     except OSError as error:
         raise UserError("story.export_unwritable", file=file, reason=error.strerror or error) from error
     return row
 
 
-async def take_in(
+async def import_file(
     config: Config, space: str, file: Path, progress: Callable[[int, int], None] | None = None
 ) -> Imported:
-    """Import the story of a file, a chat log or a character card into the space as a new story, and index it for
-    search, reporting to `progress`.
+    """Import a story, a chat log, a character card or a lorebook into the space as a story, and make its vectors.
 
-    Imports everything or, with a UserError, nothing; only invalid lines of a chat log are left out. A log that exists
-    already is not imported again, but missing vectors are made.
+    Imports everything or, with a UserError, nothing; only invalid lines of a chat log are left out. If the story
+    exists already, only its missing vectors are made. `progress` gets how many vectors are made, and of how many.
     """
     try:
         data = await asyncio.to_thread(_beginning, file)
@@ -94,7 +88,7 @@ async def take_in(
             )
         story = await Logs(resources.stories).story(space, id, id)
         memory = Memory(resources.story_vectors, resources.embedding, config.section(RecallConfig))
-        with suppress(UserError, StorageFault):  # search uses words alone, and the next turn catches up
+        with suppress(UserError, StorageFault):  # until the next turn makes them, searches use words alone
             await memory.learn(space, id, id, story, progress)
     return imported
 
@@ -129,7 +123,7 @@ async def _named(stories: Stories, space: str, name: str) -> StoryRow:
     if (row := await stories.story(space, name)) is not None:
         return row
     folded = key_of(name)
-    rows = await stories.all(space, limit=MOST)
+    rows = await stories.all(space, limit=MOST_STORIES)
     matching = [row for row in rows if folded in (row.alias, row.title.casefold())]
     if not matching:
         raise UserError("story.no_story", name=name)
@@ -138,7 +132,7 @@ async def _named(stories: Stories, space: str, name: str) -> StoryRow:
     return matching[0]
 
 
-def _written(file: Path, text: str) -> None:
+def _write(file: Path, text: str) -> None:
     if file.exists() and not file.is_file():  # such as /dev/stdout
         file.write_text(text, encoding="utf-8")
         return
@@ -152,48 +146,44 @@ def _written(file: Path, text: str) -> None:
 
 
 def _beginning(file: Path) -> bytes:
-    """The beginning of the file, enough to show that it is too large."""
+    """The file's content, or of one that is too large to be imported, one byte more than is allowed."""
     with file.open("rb") as opened:
         return opened.read(LARGEST_MB * 1_000_000 + 1)
 
 
 @dataclass(frozen=True, slots=True)
 class MemoryQuery:
-    """One line of the file. `gold` are turns, by the ids that an imported log gave them, or by their numbers."""
+    """One line of the file; `gold` are the ids that turns have in the imported log, or their numbers."""
 
     query: str
     gold: tuple[str, ...]
 
 
 def read_queries(file: Path) -> list[MemoryQuery]:
-    """Lines of {"query", "gold": [turn ids]}; those without gold are skipped. Raises UserError ("eval.…")."""
+    """Read lines of {"query", "gold": [turn ids]}; those without gold are skipped. Raises UserError."""
     queries = []
     for number, line in enumerate(read_lines(file), 1):
         if not line.strip():
             continue
         try:
             row: Any = json.loads(line)
-            query, gold = str(row["query"]), tuple(map(str, _listed(row["gold"])))
-        except (ValueError, TypeError, KeyError, RecursionError) as error:
+        except (ValueError, RecursionError) as error:
             raise UserError("eval.memory_line", path=file, line=number) from error
-        if gold:
-            queries.append(MemoryQuery(query, gold))
+        match row:
+            case {"query": query, "gold": [*gold]}:
+                if gold:
+                    queries.append(MemoryQuery(str(query), tuple(map(str, gold))))
+            case _:
+                raise UserError("eval.memory_line", path=file, line=number)
     if not queries:
         raise UserError("eval.unreadable", path=file)
     return queries
 
 
-def _listed(gold: Any) -> list[Any]:
-    """The turns of a list. Raises TypeError for anything but a list."""
-    if not isinstance(gold, list):
-        raise TypeError(gold)
-    return gold
-
-
 async def evaluate_memory(
     memory: Memory, space: str, id: str, story: Story, queries: Sequence[MemoryQuery]
 ) -> dict[str, float]:
-    """recall@5, recall@10, scene_hit@5 and mrr over the queries, p50_ms and p95_ms of a search, their count n."""
+    """The mean `scores_of` the queries, the p50_ms and p95_ms of a search, and the number n of queries."""
     await memory.recall(space, id, id, story, Query(queries[0].query), 1)  # warms up caches
     spent, scores = list[float](), list[Scores]()
     for query in queries:
@@ -211,9 +201,9 @@ async def evaluate_memory(
 
 
 def scores_of(story: Story, recalled: Sequence[Recalled], gold: Sequence[str]) -> Scores:
-    """recall@5, recall@10, scene_hit@5 and mrr of one query: a turn is found by any of its pieces.
+    """The recall@5, recall@10, scene_hit@5 and mrr of one query, where any piece of a turn counts as the turn.
 
-    `scene_hit@5`: whether one of the first five scenes contains a gold turn.
+    scene_hit@5 says whether one of the first five scenes contains a gold turn.
     """
     numbers = {turn.act.label or str(number): number for number, turn in enumerate(story.current_turns, 1)}
     scenes = [turn.act.group or turn.id for turn in story.current_turns]

@@ -1,4 +1,4 @@
-"""Completions: the names of stories, and of parts of the story that is played where the person is typing."""
+"""What completes a typed argument: names of stories, and of parts of the story that is played in the place."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ async def character(resources: Resources, typed: Typed) -> list[str]:
     return _fitting(story.cast, typed) if story is not None else []
 
 
-async def own(resources: Resources, typed: Typed) -> list[str]:
+async def own_character(resources: Resources, typed: Typed) -> list[str]:
     """The characters of the person who types."""
     story = await _story(resources, typed)
     return _fitting(selves(story, Author(typed.author, "")), typed) if story is not None else []
@@ -54,17 +54,17 @@ async def kept(resources: Resources, typed: Typed) -> list[str]:
 
 
 async def location(resources: Resources, typed: Typed) -> list[str]:
-    """The branch on which the chapters and characters of the story are."""
+    """The locations of the story's chapters and characters."""
     story = await _story(resources, typed)
     if story is None:
         return []
     of_chapters = (chapter.location for chapter in chapters(story))
-    of_characters = (known.fields.get("location", "") for known in characters(story).values())
+    of_characters = (character.fields.get("location", "") for character in characters(story).values())
     return _fitting([*of_chapters, *of_characters], typed)
 
 
 async def version(resources: Resources, typed: Typed) -> list[str]:
-    """The versions of the last scene."""
+    """The numbers of the last scene's versions, and "next" and "back"."""
     story = await _story(resources, typed)
     count = len(story.head.versions) if story is not None and story.head is not None else 0
     return _fitting(["next", "back", *map(str, range(1, count + 1))], typed)
@@ -84,6 +84,7 @@ async def step(resources: Resources, typed: Typed) -> list[str]:
 
 
 def _fitting(names: Iterable[str], typed: Typed) -> list[str]:
+    """The different names that contain the typed text."""
     prefix = typed.prefix.strip().casefold()
     return [name for name in dict.fromkeys(names) if name and prefix in name.casefold()]
 
@@ -91,10 +92,11 @@ def _fitting(names: Iterable[str], typed: Typed) -> list[str]:
 async def _story(resources: Resources, typed: Typed) -> Story | None:
     if typed.place is None:
         return None
-    played = await logs_of(resources.stories).here(typed.place)
+    played = await logs_of(resources.stories).played_in(typed.place)
     return played.story if played is not None else None
 
 
 async def _open_to(resources: Resources, typed: Typed) -> list[StoryRow]:
+    """The stories with titles that the person may open."""
     rows = await resources.stories.open_to(typed.space, typed.author, limit=200)
     return [row for row in rows if row.title]

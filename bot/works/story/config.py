@@ -1,4 +1,4 @@
-"""The settings of stories in config.toml: [story], how they are played, and [recall], how past scenes are searched."""
+"""The tables of stories in config.toml: [story], how they are played, and [recall], how past scenes are searched."""
 
 from __future__ import annotations
 
@@ -14,21 +14,22 @@ from bot.config.settings import choice, within
 class StoryConfig:
     """How stories are played unless the table or the story says otherwise.
 
-    A scene has about `short`, `medium` or `long` words; `length` is the default, `mode` who may take a turn. The story
-    gets the share `share` of its model's window, which counts as `window` tokens if unknown. At least the last `recent`
-    scenes are kept apart; earlier ones go into the prompt in batches of `batch`, or of a few more (`aligned`), so that
-    the prompt's beginning stays the same for as many turns. `choices` are offered after a scene if they arrive within
-    `choices_seconds`. `turn_chars` and `premise_chars` limit what people write, in characters. `presets` are your own
-    files in the form of presets.yml, which extend it; `prose` those in the form of prose.yml, `sheets` those in the
-    form of sheets.yml. If `extract` is set, the role `extractor` extracts what scenes tell about characters, every
-    `extract_every` scenes, and from the last `extract_lines` lines of an imported chat log. `plot_check_mode` is how
-    many of a chapter's open events are looked for: the next, the next three, or more as the chapter proceeds; after
-    `nudge_after` scenes without an event the writer gets a hint. Phrases that occur in `phrase_times` of the last
-    `phrase_scenes` scenes are listed for the writer as overused. With `ask_again` the writer continues once more if its
-    scene speaks or acts for a character that a player plays. `lore_depth` turns are searched for keywords of the
-    lorebook, whose entries take at most `lore_share` of the window; the story gets the rest. Where these leave room, at
-    most `lore_near` more entries are added whose meaning is close to the turn's; 0 turns that off. `lore_likeness` is
-    the minimum cosine for these: 0 uses the right value for the embedding model (docs/decisions.md).
+    - Scenes: `length` is the default of a scene's length, in `short`, `medium` or `long` words; `mode` is the default
+      of who may take a turn. `choices` are offered after a scene if they arrive within `choices_seconds`.
+      `turn_chars` and `premise_chars` limit what people write, in characters. With `ask_again` the writer is asked
+      once more if its scene speaks or acts for a character that a player plays.
+    - Prompt: a story's prompt gets `share` of its model's window, which counts as `window` tokens if unknown. At least
+      the last `recent` scenes come after the earlier ones, which enter the prompt in batches of `batch` or a few more
+      (`aligned`), so that its beginning stays the same for as many turns. Phrases that occur in `phrase_times` of the
+      last `phrase_scenes` scenes are listed for the writer as overused.
+    - Lorebook: its keywords are looked for in the last `lore_depth` turns; the entries take at most `lore_share` of the
+      window. If there is room, at most `lore_near` entries close in meaning to the turn are added, whose cosine must be
+      at least `lore_likeness`; 0 uses the right value for the embedding model (docs/decisions.md).
+    - Extraction: with `extract`, the role `extractor` notes what changed, every `extract_every` scenes, and in the last
+      `extract_lines` lines of an imported chat log. `plot_check_mode` is how many of a chapter's open events it looks
+      for: the next, the next three, or more as the chapter proceeds. After `nudge_after` scenes without an event the
+      writer gets a hint.
+    - `presets`, `prose` and `sheets` are files that extend presets.yml, prose.yml and sheets.yml.
     """
 
     length: Literal["short", "medium", "long"] = choice("medium", "short", "long")
@@ -62,8 +63,9 @@ class StoryConfig:
 
     @property
     def aligned(self) -> int:
-        """The number of scenes in a batch: `batch`, rounded up to whole intervals of the extraction, so that a batch
-        goes into the prompt together with its resulting state, and neither changes afterwards.
+        """The number of scenes in a batch: `batch`, rounded up to a multiple of `extract_every`.
+
+        So a batch enters the prompt together with the state after it, and neither changes afterwards.
         """
         every = self.extract_every if self.extract else 1
         return -(-self.batch // every) * every
@@ -150,7 +152,7 @@ class RecallConfig:
     anchor_spread: int = within(100, 1, 100_000)
 
     def without(self, components: Iterable[str]) -> RecallConfig:
-        """The same settings without these COMPONENTS. Raises KeyError for another name."""
+        """These settings without these COMPONENTS. Raises KeyError for another name."""
         off: dict[str, Any] = {key: value for name in components for key, value in COMPONENTS[name].items()}
         return replace(self, **off)
 

@@ -1,4 +1,4 @@
-"""The verbs of stories that are in other commands than /story on Discord (`Verb.group`), group by group."""
+"""The verbs of stories that have a command of their own on Discord instead of /story (`Verb.group`), by group."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ EXPORTS: Final = (
 )
 """The formats of `/story export`; the first is the default."""
 STORY: Final = Argument("story", "verbs.arg_story", required=False, completes="story")
-"""A story of the space; the one of the place if none is named."""
+"""A story of the space; by default the one that is played in the place."""
 
 _HIDDEN = Argument("number", "verbs.arg_hide", required=False, most=WHEN_CHARS)
 

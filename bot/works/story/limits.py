@@ -29,7 +29,7 @@ PAIR_CHARS: Final = 500
 NOTE_CHARS: Final = 1_000
 """A note to the writer, or what it must remember."""
 AGREED_CHARS: Final = 1_000
-"""The lines, or the veils."""
+"""The lines or the veils of a table's agreement."""
 ABOUT_CHARS: Final = 2_000
 """A description of what is to be invented."""
 QUERY_CHARS: Final = 2_000

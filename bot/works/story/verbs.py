@@ -1,4 +1,4 @@
-"""The verbs of stories as rows of the table: the arguments and options of each, and how it runs."""
+"""The verbs of stories as rows of the table of verbs: the arguments and options of each, and how it runs."""
 
 from __future__ import annotations
 

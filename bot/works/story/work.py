@@ -12,10 +12,10 @@ from bot.commands import UNDER
 from bot.events import Answered, Changed, Choice, Choices, Event, Request, Stage, Text, UserError
 from bot.words import words
 from bot.work import Run
-from bot.works.story.log.logs import TAKEN_AWAY, WRITTEN
+from bot.works.story.log.logs import TAKEN_AWAY, WRITING_VERBS
 from bot.works.story.log.turn import TALK
 from bot.works.story.scene.buttons import AT_HEAD, LATE
-from bot.works.story.scene.choices import played_elsewhere, under
+from bot.works.story.scene.choices import played_elsewhere, present_buttons_owner
 from bot.works.story.table.party import OVERDUE
 from bot.works.story.world import cast
 from storage.faults import StorageFault
@@ -52,18 +52,20 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-MOVED = ("flip", "edit", "more", "redo", "fork", "switch", "open", "opened", "edited", "reword")
+MOVING_VERBS = ("flip", "edit", "more", "redo", "fork", "switch", "open", "opened", "edited", "reword")
 """The verbs after which other scenes may count."""
 TRIED = "tried"
 """The verb that plays a scene that the game master has tried."""
 SHORT = 10
-"""The maximum number of turns with which a story is in the prompt as a whole and needs no vectors."""
+"""The maximum number of turns of a story that needs no vectors, since its prompt has all of it."""
 
 _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True, weakref_slot=True)
 class Stories:
+    """Runs each verb of stories with the part that implements it."""
+
     scene_verbs: SceneVerbs
     cast_verbs: CastVerbs
     edited_messages: EditedMessages
@@ -94,29 +96,29 @@ class Stories:
 
     async def run(self, run: Run) -> AsyncGenerator[Event, None]:
         pressed = run.request.verb in AT_HEAD and UNDER in run.request.options
-        late = pressed and await run.step("late", lambda: self.buttons.late(run.request), bool)
-        if late and not run.alone:  # only the person who pressed sees a failure
+        late = pressed and await run.step("late", lambda: self.buttons.is_late(run.request), bool)
+        if late and not run.alone:  # a failure is shown only to the person who pressed
             raise UserError("story.gone_on")
-        async with aclosing(self.buttons.tell(run) if late else self._run(run)) as events:
+        async with aclosing(self.buttons.answer_late(run) if late else self._run(run)) as events:
             async for event in events:
                 yield await self._with_scene(run.request, event)
 
     async def _with_scene(self, request: Request, event: Event) -> Event:
-        """The event; its buttons that continue from the present scene are bound to that scene, unless they name one
-        already.
-        """
+        """The event, in which each button that continues from the present scene names that scene."""
         if isinstance(event, Changed):
             contents = [await self._choices_with_scene(request, content) for content in event.contents]
             return replace(event, contents=tuple(contents))
         return await self._choices_with_scene(request, event)
 
     async def _choices_with_scene(self, request: Request, event: T) -> T:
-        if not isinstance(event, Choices) or not any(map(_goes_on, event.choices)):
+        if not isinstance(event, Choices) or not any(map(_continues, event.choices)):
             return event
-        if (played := await self.logs.here(request.place)) is None:
+        if (played := await self.logs.played_in(request.place)) is None:
             return event
-        present = under(played.story, played.row.id)
-        choices = [replace(choice, under=present) if _goes_on(choice) else choice for choice in event.choices]
+        present = present_buttons_owner(played.story, played.row.id)
+        choices = [
+            replace(choice, under=present) if _continues(choice) else choice for choice in event.choices
+        ]
         return replace(event, choices=tuple(choices))
 
     async def _run(self, run: Run) -> AsyncGenerator[Event, None]:
@@ -126,7 +128,7 @@ class Stories:
             yield Text(words(run.request.locale)("story.talk"))
             return
         run_of = {
-            **dict.fromkeys(WRITTEN, self.scene_verbs.run),
+            **dict.fromkeys(WRITING_VERBS, self.scene_verbs.run),
             "ask": self.questions.ask,
             "ideas": self.questions.ideas,
             "suggest": self.questions.suggest,
@@ -137,7 +139,7 @@ class Stories:
             "branches": self.branches.branches,
             "opened": self.branches.opened,
             "posted": self.table.posted,
-            LATE: self.buttons.tell,
+            LATE: self.buttons.answer_late,
             "recall": self.recall_verbs.recall,
             "recap": self.recap_verbs.recap,
             "forget": self.recall_verbs.forget,
@@ -182,7 +184,7 @@ class Stories:
         # With UNDER it is a button of an earlier release that settles a flagged scene.
         if verb in ("keep", "bring") and UNDER not in run.request.options:
             run_of[verb] = self.kept.run
-        if verb in WRITTEN:
+        if verb in WRITING_VERBS:
             await self.kept.refresh(run.request)
         if verb == "start" and run.request.options.get("together"):
             run_of["start"] = self.session_zero.run
@@ -202,41 +204,39 @@ class Stories:
         except UserError as error:
             if error.key != TAKEN_AWAY or "branch" not in error.values:
                 raise
-            other_run, branch = str(error.values["run"]), str(error.values["branch"])
-            played_id = str(error.values["story"])
-            there = await self.logs.story(run.request.place.space, played_id, branch)
-            scene = under(there, played_id)
+            other_run, branch, id = (str(error.values[name]) for name in ("run", "branch", "story"))
+            story = await self.logs.story(run.request.place.space, id, branch)
+            scene = present_buttons_owner(story, id)
             for event in played_elsewhere(other_run, branch, scene, words(run.request.locale)):
                 yield event
-        if verb in (*WRITTEN, *MOVED, TRIED, "undo", "stopcard", "pass", "mode"):
+        if verb in (*WRITING_VERBS, *MOVING_VERBS, TRIED, "undo", "stopcard", "pass", "mode"):
             await self.party.wait(run)
-        if verb in (*WRITTEN, OVERDUE, TRIED) or (verb == "cast" and "cast" in run_of):
+        if verb in (*WRITING_VERBS, OVERDUE, TRIED) or (verb == "cast" and "cast" in run_of):
             yield Answered()
-            looked_into = await self.extraction.begin(run)
-            if (played := await self.logs.here(run.request.place)) is not None:
-                await self._learn_lore(played.row.space, played.row.id, played.story)
-                id, branch = played.row.id, played.branch
-                await self._learn(played.row.space, id, branch, played.story, looked_into=looked_into)
+            extracts = await self.extraction.begin(run)
+            if (played := await self.logs.played_in(run.request.place)) is not None:
+                row = played.row
+                await self._learn_lore(row.space, row.id, played.story)
+                await self._learn(row.space, row.id, played.branch, played.story, extracts=extracts)
         elif verb in ("lore", "import"):
             yield Answered()
-            if (played := await self.logs.here(run.request.place)) is not None:
+            if (played := await self.logs.played_in(run.request.place)) is not None:
                 await self._learn_lore(played.row.space, played.row.id, played.story)
-        elif verb == "extracted":  # only now are the places of the scenes known
+        elif verb == "extracted":
             space, options = run.request.place.space, run.request.options
-            story, branch = str(options["story"]), str(options["branch"])
-            now = await self.logs.story(space, story, branch)
-            await self._learn(space, story, branch, now, looked_into=True)
-        elif verb in MOVED:
+            id, branch = str(options["story"]), str(options["branch"])
+            await self._learn(space, id, branch, await self.logs.story(space, id, branch), extracts=True)
+        elif verb in MOVING_VERBS:
             yield Answered()
             await self.extraction.begin(run)
 
-    async def _learn(self, space: str, id: str, branch: str, story: Story, *, looked_into: bool) -> None:
-        """Make the vectors of the new turns, and the missing ones of earlier turns. After a crash the next turn makes
-        them.
+    async def _learn(self, space: str, id: str, branch: str, story: Story, *, extracts: bool) -> None:
+        """Make the missing vectors of the story's turns; after a crash the next turn makes them.
 
-        Scenes that have not been `looked_into` yet wait, since findings are embedded together with their scenes.
+        With `extracts`, a model extracts from scenes, and those that it has not read yet are left for later, since the
+        vector of a scene includes what was found in it.
         """
-        until = self.extraction.settled(story, SHORT) if looked_into else story.length
+        until = self.extraction.settled(story, SHORT) if extracts else story.length
         try:
             if story.length > SHORT:
                 await self.memory.learn(space, id, branch, story, until=until)
@@ -244,6 +244,7 @@ class Stories:
             _log.warning("a story has no vectors of its last turns yet: %s", fault)
 
     async def _learn_lore(self, space: str, id: str, story: Story) -> None:
+        """Make the missing vectors of the lorebook's entries."""
         try:
             if story.lore and self.scene_verbs.settings.lore_near:
                 await self.memory.learn_lore(space, id, story)
@@ -251,8 +252,8 @@ class Stories:
             _log.warning("a story has no vectors of its lorebook yet: %s", fault)
 
 
-def _goes_on(choice: Choice) -> bool:
-    """Whether the button continues from the present scene, and does not yet say which one that is."""
+def _continues(choice: Choice) -> bool:
+    """Whether the button continues from the present scene without naming a scene yet."""
     match choice.command.split():
         case ["/story", verb, *_]:
             return verb in AT_HEAD and not choice.under

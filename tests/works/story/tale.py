@@ -9,7 +9,7 @@ from itertools import count
 from typing import Any
 
 from bot.works.story.log.nodes import Part
-from bot.works.story.log.story import Story, folded
+from bot.works.story.log.story import Story, fold
 
 WORDS = (
     "the lamp went down into the water and a door opened where no door had been before she could speak".split()  # noqa: SIM905
@@ -48,7 +48,7 @@ class Tale:
 
     @property
     def story(self) -> Story:
-        return folded([Part("main")], self.nodes)
+        return fold([Part("main")], self.nodes)
 
 
 def prose(n: int, words: int = 200) -> str:

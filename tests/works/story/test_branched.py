@@ -11,7 +11,7 @@ from bot.events import Place
 from bot.works.story.log import logs as log
 from bot.works.story.log.logs import Logs, spot
 from bot.works.story.log.nodes import OF_ALL, SHARED_UP_TO_CUT, Part
-from bot.works.story.log.story import Story, cut_at, folded
+from bot.works.story.log.story import Story, cut_at, fold
 from storage.db import Database
 from storage.stories import NodeRow, Stories
 from tests.works.story.tale import Tale
@@ -35,10 +35,10 @@ def test_a_branch_made_in_memory_is_the_one_that_its_log_makes() -> None:
     parent = tale.story
     for turn in (*turns[:5], ""):
         cut, until = cut_at(parent, turn), parent.seq
-        assert parent.shared_at <= cut or turn == "", "nothing was set behind the cut"
-        if parent.shared_at <= cut:
+        assert parent.settings_seq <= cut or turn == "", "nothing was set behind the cut"
+        if parent.settings_seq <= cut:
             parts = [Part("main", until=until, cut=cut, turn=turn), Part("aside")]
-            assert parent.branched(turn) == folded(parts, tale.nodes)
+            assert parent.branched(turn) == fold(parts, tale.nodes)
     branch, same = parent.branched(turns[3]), parent.branched(turns[3])
     count = len(tale.nodes)
     tale.add("choices", {"scene": parent.turns[turns[1]].scenes[0].id, "choices": ["Go."]}, turns[1])
@@ -86,8 +86,8 @@ def test_what_was_set_behind_the_cut_is_taken_back_in_memory() -> None:
         cut, until = cut_at(parent, turn), parent.seq
         parts = [Part("main", until=until, cut=cut, turn=turn), Part("aside")]
         shared = [node for node in tale.nodes if node.kind in SHARED_UP_TO_CUT | OF_ALL]
-        branch, alone = parent.branched(turn), folded(parts, tale.nodes)
-        branch.set_as(folded(parts, shared))
+        branch, alone = parent.branched(turn), fold(parts, tale.nodes)
+        branch.take_settings(fold(parts, shared))
         for name in {field.name for field in fields(Story) if field.compare} - WAYS:
             assert getattr(branch, name) == getattr(alone, name), name
         assert branch.current_turns == alone.current_turns
@@ -126,7 +126,7 @@ async def test_a_fork_reads_what_was_set_and_not_what_was_told(tmp_path: Path) -
         acts = [log.node(f"run{n}", "act", "act", {"mode": "act", "text": f"I do {n}."}) for n in range(60)]
         notes = [log.node(name, "set", "set", {"note": name}) for name in ("early", "late")]
         await stories.append("local", "story", "story", [notes[0], *acts[:50], notes[1], *acts[50:]])
-        played = await logs.here(HERE)
+        played = await logs.played_in(HERE)
         assert played is not None
         assert stories.rows == 62
         for name, turn, note, rows in (("a", 54, "late", 0), ("b", 40, "early", 2)):
@@ -149,7 +149,7 @@ async def test_a_branch_stays_in_memory_while_somebody_asks_for_its_news(tmp_pat
         await stories.create(spot(HERE), "story", "A story", "ana")
         acts = [log.node(f"run{n}", "act", "act", {"mode": "act", "text": f"I do {n}."}) for n in range(9)]
         await stories.append("local", "story", "story", acts)
-        played = await logs.here(HERE)
+        played = await logs.played_in(HERE)
         assert played is not None
         stories.waits, stories.rows = asyncio.Event(), 0
         async with db.write():

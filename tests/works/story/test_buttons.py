@@ -23,7 +23,7 @@ from bot.commands import ROWS, RUN, UNDER
 from bot.events import Author, Choice, Choices, Place, PressedLate, Request
 from bot.words import words
 from bot.works.story.scene.buttons import AT_HEAD
-from bot.works.story.scene.choices import scene_changed, struck
+from bot.works.story.scene.choices import scene_changed, struck_out
 from tests.fakes.reply import Reply
 from tests.pace import slowness
 from tests.promises.talk import Events, Talk
@@ -168,7 +168,7 @@ class Table:
     async def story(self) -> Any:
         assert self.talk.app is not None
         work: Any = self.talk.app.works["story"]
-        return (await work.logs.here(PLACE)).story
+        return (await work.logs.played_in(PLACE)).story
 
     def changes(self, run: str, start: int = 0) -> Events:
         """How the messages of a run were changed."""
@@ -420,7 +420,7 @@ async def test_a_greeting_is_told_another_way_for_everybody(tmp_path: Path) -> N
 
 
 def test_the_stop_card_takes_its_ways_to_go_on_away_once_they_were_taken() -> None:
-    from bot.works.story.scene.choices import carded
+    from bot.works.story.scene.choices import stop_card_changed
 
     tale = Tale()
     tale.turn("I knock.", "It opens.")
@@ -428,11 +428,11 @@ def test_the_stop_card_takes_its_ways_to_go_on_away_once_they_were_taken() -> No
     tale.add("stopcard", {}, turn)
     following = tale.turn("I go home.", "The sea is flat.")
     later = tale.turn("I sleep.", "It is night.")
-    cleared = carded(tale.story, following, words("en"))
+    cleared = stop_card_changed(tale.story, following, words("en"))
     assert cleared is not None
     assert cleared.run == f"run-{turn}"
     assert not [content for content in cleared.contents if isinstance(content, Choices)]
-    assert carded(tale.story, later, words("en")) is None
+    assert stop_card_changed(tale.story, later, words("en")) is None
 
 
 def test_a_choice_that_was_taken_says_by_whom() -> None:
@@ -453,20 +453,20 @@ def test_only_an_answer_is_rated() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "struck_out"),
+    ("text", "struck"),
     [
         ("It rains.\n\n- One\n> Two\n", "~~It rains.~~\n\n- ~~One~~\n> ~~Two~~\n"),
         ("**She** ~~runs~~ walks.  \n", "~~**She** runs walks.~~  \n"),
     ],
 )
-def test_a_text_is_struck_out_line_by_line(text: str, struck_out: str) -> None:
-    assert struck(text) == struck_out
+def test_a_text_is_struck_out_line_by_line(text: str, struck: str) -> None:
+    assert struck_out(text) == struck
 
 
 def test_a_scene_is_struck_out_line_by_line_in_time_proportional_to_its_text() -> None:
-    assert struck("# A door\n\n- it ~~is~~ open  \n> 1. for you") == (
+    assert struck_out("# A door\n\n- it ~~is~~ open  \n> 1. for you") == (
         "# ~~A door~~\n\n- ~~it is open~~  \n> 1. ~~for you~~"
     )
     began = time.process_time()
-    struck("a" + " " * 20_000 + "b")
+    struck_out("a" + " " * 20_000 + "b")
     assert time.process_time() - began < 0.1 * slowness()

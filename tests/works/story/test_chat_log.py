@@ -13,11 +13,11 @@ import pytest
 from bot.cli import main
 from bot.config import Config
 from bot.events import UserError
-from bot.works.story.command_line import take_in
+from bot.works.story.command_line import import_file
 from bot.works.story.exchange.chat_log import is_chat_log, read_chat_log
 from bot.works.story.exchange.rows import TURNS
 from bot.works.story.log.nodes import Part
-from bot.works.story.log.story import Story, folded
+from bot.works.story.log.story import Story, fold
 
 LINES = [
     {"id": "D1:1", "speaker": "Gina", "text": "I hid the key under the third step.", "time": "2 May", "scene": 1},
@@ -32,7 +32,7 @@ def log(*lines: object) -> bytes:
 
 def story(data: bytes) -> Story:
     read = read_chat_log(data, "log.jsonl", "local")
-    return folded([Part(read.story.id)], read.nodes)
+    return fold([Part(read.story.id)], read.nodes)
 
 
 def test_every_line_is_a_turn_with_its_speaker_its_time_and_its_id() -> None:
@@ -107,7 +107,7 @@ def test_a_file_of_200_mb_is_refused_in_little_time_and_memory(tmp_path: Path) -
     try:
         began = time.process_time()
         with pytest.raises(UserError, match="import_large"):
-            asyncio.run(take_in(Config(tmp_path, tmp_path), "local", file))
+            asyncio.run(import_file(Config(tmp_path, tmp_path), "local", file))
         assert time.process_time() - began < 5
         assert tracemalloc.get_traced_memory()[1] < 120_000_000, "no more than what is read of it"
     finally:

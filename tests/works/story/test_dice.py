@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from bot.events import Text, UserError
 from bot.words import LOCALES, Words
-from bot.works.story.scene.choices import Before, scene_changed
+from bot.works.story.scene.choices import PreviousMessage, scene_changed
 from bot.works.story.turn.dice import (
     MOST_DICE,
     MOST_ROLLS,
@@ -348,7 +348,7 @@ def test_the_dice_of_a_turn_stay_above_its_scene_whatever_becomes_of_its_message
     story, say = tale.story, SAY["en"]
     changed = scene_changed(story, story.turns[turn], say)
     assert changed.contents[0] == Text("🎲 **Athletics**: 14\n\nYou are up.")
-    assert Before("run", "You are up.", turn=turn).passed_over(story, say) == changed
-    replaced = Before("run", "You are up.", turn=turn, n=1, again=True).passed_over(story, say)
+    assert PreviousMessage("run", "You are up.", turn=turn).changed(story, say) == changed
+    replaced = PreviousMessage("run", "You are up.", turn=turn, n=1, again=True).changed(story, say)
     assert replaced is not None
     assert replaced.contents[0] == Text("~~🎲 **Athletics**: 14~~\n\n~~You are up.~~")

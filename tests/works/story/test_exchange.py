@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import precondition, rule
 
 from bot.events import UserError
-from bot.works.story.command_line import take_in, write
+from bot.works.story.command_line import export_to, import_file
 from bot.works.story.exchange.json_export import FIELDS, WITHIN, exported
 from bot.works.story.exchange.json_import import Imported, imported
 from bot.works.story.log import nodes
@@ -205,10 +205,10 @@ async def test_a_story_that_was_played_goes_on_elsewhere(tmp_path: Path) -> None
     here, there = bare(tmp_path / "data"), tmp_path / "there"
     there.mkdir()
     out, again = tmp_path / "story.json", tmp_path / "again.json"
-    assert (await write(here, "local", row.title.upper(), out)).id == row.id
-    found = await take_in(bare(there / "data"), "local", out)
+    assert (await export_to(here, "local", row.title.upper(), out)).id == row.id
+    found = await import_file(bare(there / "data"), "local", out)
     assert found.turns == 4
-    await write(bare(there / "data"), "local", found.story.alias, again)
+    await export_to(bare(there / "data"), "local", found.story.alias, again)
     assert again.read_bytes() == out.read_bytes()
     async with playing(there, writer) as talk:
         assert "imported, not opened yet" in texts(await talk.say("/story open"))
@@ -317,18 +317,18 @@ def test_a_story_is_imported_and_exported_on_the_command_line(tmp_path: Path) ->
 async def test_a_name_that_is_nobodys_or_several_stories(tmp_path: Path) -> None:
     config, file, out = bare(tmp_path / "data"), tmp_path / "story.json", tmp_path / "out.json"
     file.write_bytes(file_of(SMALL))
-    stories = [(await take_in(config, "local", file)).story for _ in range(2)]
+    stories = [(await import_file(config, "local", file)).story for _ in range(2)]
     for name, space, said in (
         ("The Door in the sea", "local", "many_stories"),
         ("The Door", "local", "no_story"),
         (stories[0].id, "another", "no_story"),
     ):
         with pytest.raises(UserError, match=f"story.{said}"):
-            await write(config, space, name, out)
+            await export_to(config, space, name, out)
         assert not out.exists()
     with pytest.raises(UserError, match="export_unwritable"):
-        await write(config, "local", stories[1].id, tmp_path / "gone" / "out.json")
+        await export_to(config, "local", stories[1].id, tmp_path / "gone" / "out.json")
     with pytest.raises(UserError, match="import_gone"):
-        await take_in(config, "local", tmp_path)
-    await write(config, "local", stories[1].alias, out)
+        await import_file(config, "local", tmp_path)
+    await export_to(config, "local", stories[1].alias, out)
     assert out.exists()

@@ -37,7 +37,7 @@ async def two_stories(talk: Talk, *, cast: str = "Mira: a diver who fears the da
 
 async def story_at(talk: Talk, place: Place) -> Any:
     assert talk.app is not None
-    played = await logs_of(talk.app.resources.stories).here(place)
+    played = await logs_of(talk.app.resources.stories).played_in(place)
     assert played is not None
     return played
 

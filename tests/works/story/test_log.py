@@ -124,7 +124,7 @@ class Table(RuleBasedStateMachine):
         return self.lines[self.branch]
 
     def played(self) -> PlayedStory:
-        played = self.loop.run_until_complete(self.logs.here(self.here))
+        played = self.loop.run_until_complete(self.logs.played_in(self.here))
         assert played is not None
         return played
 

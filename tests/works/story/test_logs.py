@@ -11,7 +11,7 @@ import pytest
 from sqlalchemy import text
 
 from bot.events import Place
-from bot.works.story.log.logs import PAST, Logs, logs_of, node, spot
+from bot.works.story.log.logs import CACHED_PAST, Logs, logs_of, node, spot
 from bot.works.story.log.story import Story
 from storage.db import Database
 from storage.stories import NodeRow, Stories
@@ -30,12 +30,12 @@ async def test_what_is_appended_twice_is_there_once_and_what_was_withdrawn_stays
         await stories.create(spot(HERE), "story", "A story", "ana")
         act = node("run", "act", "act", {"mode": "act", "text": "I knock."}, author="ana")
         await stories.append("local", "story", "story", [act])
-    played = await logs.here(HERE)
+    played = await logs.played_in(HERE)
     assert played is not None
     assert shown(played.story) == [("I knock.", "")]
     await stories.erase("local", {act.id: ""})
     await stories.append("local", "story", "story", [act])
-    played = await logs.here(HERE)
+    played = await logs.played_in(HERE)
     assert played is not None
     assert shown(played.story) == [("", "")]
     with pytest.raises(KeyError):
@@ -98,7 +98,7 @@ async def test_how_a_branch_stood_is_read_once_until_words_are_withdrawn() -> No
                 "local", "story", "story", [node(f"run{number}", "act", "act", {"mode": "act"})]
             )
             await logs.story("local", "story", "story", seq + number)
-        assert len(logs._past) <= PAST
+        assert len(logs._past) <= CACHED_PAST
     finally:
         await db.close()
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from bot.works.story.exchange.lorebook import lorebook_of, world_info
 from bot.works.story.log.nodes import Part
-from bot.works.story.log.story import Story, folded
+from bot.works.story.log.story import Story, fold
 from bot.works.story.turn.context import Frame
 from bot.works.story.turn.context import prompt as prompt_of
 from bot.works.story.turn.turn_plan import TurnPlan, called_up, searched
@@ -83,7 +83,7 @@ def test_they_follow_the_log_through_undo_another_version_and_a_fork() -> None:
     tale.add("scene", {"text": "By hand.", "edited": True}, turn)
     assert run(tale, "the sea") == ".", "a person's wording changes nothing"
     nodes = tale.nodes
-    fork = folded([Part("main", len(nodes), len(nodes), turn), Part("fork")], [*nodes])
+    fork = fold([Part("main", len(nodes), len(nodes), turn), Part("fork")], [*nodes])
     assert fork.length == 1
     assert fork.head is not None
     assert lore_timing([entry_of("0", fork.lore["0"])], fork.current_turns, fork.head).waiting == {"0"}

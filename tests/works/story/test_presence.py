@@ -16,7 +16,7 @@ from bot.config.settings import EmbeddingConfig
 from bot.retrieval.embedding import Embedding
 from bot.works.story.config import RecallConfig
 from bot.works.story.log.nodes import Part
-from bot.works.story.log.story import Story, folded
+from bot.works.story.log.story import Story, fold
 from bot.works.story.memory.excerpts import as_prompt, excerpts
 from bot.works.story.memory.memory import Memory
 from bot.works.story.memory.ranking import Query
@@ -118,7 +118,7 @@ async def test_nobody_recalls_a_secret_without_having_been_there(memory: Memory,
     for number in range(20, 26):
         aside.secret_turn(number)
     on_aside = [replace(node, branch_id="aside") for node in aside.nodes[1:]]
-    fork = folded([Part("main", len(tale.nodes), cut, trunk), Part("aside")], [*tale.nodes, *on_aside])
+    fork = fold([Part("main", len(tale.nodes), cut, trunk), Part("aside")], [*tale.nodes, *on_aside])
     there = tale.there | aside.there
     of_fork = {*shared, *aside.there}
     for branch, story, secrets in (("main", tale.story, set(tale.there)), ("aside", fork, of_fork)):

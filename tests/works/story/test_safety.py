@@ -14,7 +14,7 @@ from bot.platforms import LogView, Platform
 from bot.works.story.exchange.json_export import exported
 from bot.works.story.exchange.json_import import imported
 from bot.works.story.log.nodes import lineage
-from bot.works.story.log.story import folded
+from bot.works.story.log.story import fold
 from tests.fakes.reply import Reply
 from tests.promises.talk import Talk
 from tests.works.story.extractor import Service, found, looked_into
@@ -176,7 +176,7 @@ async def test_a_stop_card_takes_a_scene_out_of_all_that_there_is_of_it(tmp_path
         text = await exported_now(talk)
         assert "spiders" not in text
         there = imported(text.encode(), "story.json", "other")
-        story = folded(lineage({row.id: row for row in there.branches}, there.story.id), there.nodes)
+        story = fold(lineage({row.id: row for row in there.branches}, there.story.id), there.nodes)
         assert [turn.act.text for turn in story.current_turns] == ["", "I stay upstairs."]
         kept = [(node.kind, node.body) for node in await log(talk) if "spiders" in node.body]
         assert kept == [], "nor does the log keep it"

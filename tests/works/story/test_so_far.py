@@ -14,7 +14,7 @@ from bot.events import UserError
 from bot.works.story.exchange.json_export import exported
 from bot.works.story.exchange.json_import import imported
 from bot.works.story.log.nodes import Part
-from bot.works.story.log.story import Story, folded
+from bot.works.story.log.story import Story, fold
 from bot.works.story.turn import context
 from bot.works.story.turn.context import Frame
 from bot.works.story.world import so_far
@@ -125,7 +125,7 @@ def test_a_summary_counts_where_its_scenes_stand_and_nowhere_else() -> None:
     seq = tale.nodes[-1].seq
     for at, counts in ((8, False), (12, True)):
         cut = [Part("main", until=seq, cut=seq, turn=turns[at]), Part("aside")]
-        assert ("Tier 1 from 1." in told(folded(cut, tale.nodes))) == counts
+        assert ("Tier 1 from 1." in told(fold(cut, tale.nodes))) == counts
     tale.add("forgotten", {"node": first_scene}, turns[3])
     assert "Tier 1" not in now()
     assert "key 4 " not in now()
@@ -217,7 +217,7 @@ def test_summaries_go_into_a_file_and_count_in_the_story_that_comes_of_it() -> N
     )
     again = json.loads(exported(read.story, read.branches, read.nodes))
     assert [node["body"] for node in again["nodes"][-2:]] == [below["body"], above["body"]]
-    story = folded([Part(read.story.id)], read.nodes)
+    story = fold([Part(read.story.id)], read.nodes)
     assert [part.text for part in Tiers(story, story.current_turns).cover(1)] == [text]
     bad = {**above, "body": {"of": [1], "text": "Of a setting."}}
     with pytest.raises(UserError):

@@ -13,7 +13,7 @@ from typing import Any
 from bot.works.story.config import StoryConfig
 from bot.works.story.extraction import extraction
 from bot.works.story.log.nodes import Part
-from bot.works.story.log.story import folded
+from bot.works.story.log.story import fold
 from bot.works.story.turn import context
 from bot.works.story.turn.context import Frame
 from bot.works.story.world import state
@@ -153,7 +153,7 @@ def test_a_clock_that_jumps_back_changes_no_order() -> None:
     )
     late = datetime(2031, 1, 1, tzinfo=UTC)
     nodes = [replace(node, created_at=late - timedelta(days=node.seq)) for node in tale.nodes]
-    story = folded([Part("main")], nodes)
+    story = fold([Part("main")], nodes)
     assert [turn.id for turn in story.current_turns] == [first, second]
     assert state.characters(story)["bo"].fields["where"] == "the pier"
 

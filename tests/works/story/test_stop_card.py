@@ -15,7 +15,7 @@ def test_what_others_wanted_to_do_goes_with_the_scene_behind_which_they_said_it(
     tale.add("stopcard", {}, stopped)
     tale.turn("I go out.", "The sea is flat.")
     assert [turn.intents for turn in tale.story.current_turns] == [(), ()]
-    assert tale.story.unpinned == {append_turn, open_}, "and no file has it"
+    assert tale.story.withdrawn == {append_turn, open_}, "and no file has it"
 
 
 def test_what_the_writer_thought_up_goes_with_the_scene_that_it_came_from() -> None:
@@ -62,4 +62,4 @@ def test_what_was_written_down_of_a_scene_goes_with_its_stop_card() -> None:
     story = tale.story
     assert list(story.lore) == ["old", "own"]
     assert list(story.cast) == ["Bo"]
-    assert {"n5", "n7"} <= story.unpinned
+    assert {"n5", "n7"} <= story.withdrawn

@@ -18,7 +18,7 @@ from bot.works.story.exchange.json_import import imported
 from bot.works.story.exchange.passages import Whose
 from bot.works.story.exchange.reading import found_in
 from bot.works.story.log.nodes import Part
-from bot.works.story.log.story import folded
+from bot.works.story.log.story import fold
 from bot.works.story.sheet.sheet import sheet_of
 from tests.promises.talk import Events, Talk, of
 from tests.works.story.exchange.test_card import V1, V3, WORLD, a_png, b64
@@ -131,7 +131,7 @@ async def test_a_shared_story_keeps_its_prose_its_sheets_and_its_fight(tmp_path:
         await talk.say("/story initiative begin Mira 12, Rat 3")
         name, data = await out(talk, "/story share")
         found = imported(data, name, "another")
-        story = folded([Part(found.story.id)], found.nodes)
+        story = fold([Part(found.story.id)], found.nodes)
         assert story.settings["tense"] == "present"
         assert story.settings["prose_lines"]
         mira = sheet_of(story, "Mira")
@@ -159,7 +159,7 @@ async def test_what_is_shared_is_what_is_told_and_the_whole_is_for_its_owner(tmp
         for gone in ("secret", "I run away", "number 2.", '"author"'):
             assert gone not in text
         found = imported(data, name, "another")
-        story = folded([Part(found.story.id)], found.nodes)
+        story = fold([Part(found.story.id)], found.nodes)
         assert [turn.act.text for turn in story.current_turns] == ["", "I knock."]
         assert story.settings["lines"] == "spiders"
         assert [turn.scene.text for turn in story.current_turns if turn.scene] == [

@@ -22,7 +22,7 @@ from bot.works.story.exchange.json_import import LARGEST_MB, imported
 from bot.works.story.exchange.passages import Whose
 from bot.works.story.exchange.reading import found_in
 from bot.works.story.log.nodes import lineage
-from bot.works.story.log.story import folded
+from bot.works.story.log.story import fold
 from bot.works.story.turn import context
 from bot.works.story.turn.context import Frame
 from tests.works.story.exchange.test_card import a_png
@@ -184,7 +184,7 @@ def test_whatever_is_taken_in_can_be_played(changes: list[tuple[str, Any]]) -> N
     nodes = [replace(node, body=bodies.get(node.id, node.body)) for node in found.nodes]
     branches = {row.id: row for row in found.branches}
     for id in branches:
-        story = folded(lineage(branches, id), nodes)
+        story = fold(lineage(branches, id), nodes)
         context.prompt(story, Frame("You write.", "Go on.", tokens=4_000, answer=400))
     text = exported(found.story, found.branches, nodes)
     again = imported(text.encode(), "story.json", "local")

@@ -13,7 +13,7 @@ from bot.works.story.exchange.json_export import exported
 from bot.works.story.exchange.json_import import imported
 from bot.works.story.extraction.stretches import STRETCH_CHARS, lines_back, stretches
 from bot.works.story.log.nodes import Part
-from bot.works.story.log.story import Story, folded
+from bot.works.story.log.story import Story, fold
 from bot.works.story.world import state
 from bot.works.story.world.state import unknown_to
 from tests.fakes.reply import Reply
@@ -184,9 +184,9 @@ async def test_what_was_found_in_a_log_is_exported_and_imported(tmp_path: Path) 
         whole = await talk.app.resources.stories.whole("local", id)
         assert whole is not None
     again = imported(exported(*whole).encode(), "log.json", "local")
-    story = folded([Part(again.branches[0].id)], again.nodes)
+    story = fold([Part(again.branches[0].id)], again.nodes)
     assert state.characters(story)["gina"].fields["holding"] == "a map"
-    found = story.current_turns[2].found
+    found = story.current_turns[2].extracted_from_text
     assert found is not None
     assert (found.turns, found.lines) == (3, (2,))
     assert not stretches(story, 1_000)

@@ -183,7 +183,7 @@ class Imports:
         if isinstance(imported, Imported):
             return await self._story(run, imported)
         # Read again, since earlier files of this run count too.
-        if (played := await self._logs.here(request.place)) is not None:
+        if (played := await self._logs.played_in(request.place)) is not None:
             await self._logs.writable(request)
         if isinstance(imported, Lorebook):
             if played is None:

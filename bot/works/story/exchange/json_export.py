@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from bot.works.story.exchange.card import key_of
 from bot.works.story.log.nodes import lineage
-from bot.works.story.log.stop_card import goes, gone
-from bot.works.story.log.story import folded
+from bot.works.story.log.stop_card import is_withdrawn, withdrawn_by_cards
+from bot.works.story.log.story import fold
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -222,7 +222,7 @@ class _Writer:
         if not any(row.kind == "stopcard" for row in self._nodes):
             return set(), set()
         branches = {row.id: row for row in self._branches}
-        return gone([folded(lineage(branches, row.id), self._nodes) for row in self._branches])
+        return withdrawn_by_cards([fold(lineage(branches, row.id), self._nodes) for row in self._branches])
 
     def text(self) -> str:
         head = {
@@ -266,7 +266,7 @@ class _Writer:
             tree["turn"] = turn
         fields = json.loads(row.body) if row.body else None
         # The node keeps its place, as a node whose words were withdrawn does.
-        if fields and goes(row, fields, self._carded, self._unpinned):
+        if fields and is_withdrawn(row, fields, self._carded, self._unpinned):
             fields = None
         body = self._fields(FIELDS[row.kind], fields) if fields is not None else None
         if row.kind == "cast" and body and (key := key_of(body["sheet"] or {})) in self._cards:

@@ -212,7 +212,7 @@ class KeptOfStories:
 
     async def refresh(self, request: Request) -> None:
         """Update the attached worlds of the story that is played here."""
-        played = await self._logs.here(request.place)
+        played = await self._logs.played_in(request.place)
         if played is None or not (worlds := _worlds(played.story)):
             return
         for id, revision in worlds.items():

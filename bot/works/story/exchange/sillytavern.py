@@ -102,14 +102,14 @@ def sillytavern(story: Story, player: str, character: str, sources: Mapping[str,
     under "".
     """
     turns = story.current_turns
-    start = turns[0].made if turns else datetime.now(UTC)
+    start = turns[0].created_at if turns else datetime.now(UTC)
     player = next((turn.act.name for turn in turns if turn.act.name and turn.act.text), player)
     header: dict[str, Any] = {"user_name": player, "character_name": character}
     header |= {"create_date": start.isoformat(), "chat_metadata": {}}
     chat = _source(sources.get("", "")) or _Message(header)
     lines = [_noted(chat.message or header, str(story.settings.get("note") or "")), *chat.hidden]
     for turn in turns:
-        act, plain = turn.act, {"is_system": False, "send_date": turn.made.isoformat()}
+        act, plain = turn.act, {"is_system": False, "send_date": turn.created_at.isoformat()}
         source = _source(sources.get(turn.id, ""))
         if act.text and not act.withdrawn:
             message = source.message if source else {"name": act.name or player, "is_user": True, **plain}

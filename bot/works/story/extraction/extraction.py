@@ -106,7 +106,7 @@ class Extraction:
             return False
 
         async def branch() -> list[str]:
-            played = await self._logs.here(run.request.place)
+            played = await self._logs.played_in(run.request.place)
             # The table's agreement is checked in each scene.
             every = 1 if played is not None and agreed(played.story) else self._settings.extract_every
             if played is None or len(self.missing(played.story)) < every:
@@ -170,7 +170,7 @@ class Extraction:
             if not looked.there:
                 continue
             now = await self._logs.story(space, story, branch)
-            if version.turn in now.carded:
+            if version.turn in now.withdrawn_turns:
                 continue
             prompt = await self.prompt_of(space, now, version, looked.events, looked.threads)
             try:

@@ -29,10 +29,10 @@ def stretches(story: Story, lines: int) -> list[list[Turn]]:
     while at >= 0 and seen < lines:
         turn, lines_of_it = story.turns[story.path[at]], 1
         if is_line(turn):
-            if turn.found is None:
+            if turn.extracted_from_text is None:
                 open_lines.append(at)
             else:
-                lines_of_it = max(1, turn.found.turns)
+                lines_of_it = max(1, turn.extracted_from_text.turns)
             seen += lines_of_it
         at -= lines_of_it
     cut, chars = list[list[Turn]](), 0

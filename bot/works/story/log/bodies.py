@@ -29,10 +29,10 @@ if TYPE_CHECKING:
 
 
 def act_of(node: Node) -> Act:
-    """An act of a turn. Equal strings, such as the names of the same person, are one object: a story may be long."""
+    """The act of an "act" node. Strings that recur, such as a person's name, are shared to save memory."""
     body: dict[str, Any] = json.loads(node.body) if node.body else {"mode": "act"}
     return Act(
-        node.turn if node.turn == node.id else node.id,
+        node.turn if node.turn == node.id else node.id,  # the same object as in `Story.path`
         intern(node.author_id),
         intern(str(body.get("name", ""))),
         cast("Mode", intern(body["mode"])),
@@ -49,6 +49,7 @@ def act_of(node: Node) -> Act:
 
 
 def scene_of(node: Node) -> Scene:
+    """The version of a scene that a "scene" node holds."""
     body = json.loads(node.body) if node.body else {}
     return Scene(
         node.id,
@@ -67,6 +68,7 @@ def scene_of(node: Node) -> Scene:
 
 
 def extracted_of(body: Mapping[str, Any], id: str) -> Extracted:
+    """What the body of the "extracted" node `id` says about a scene."""
     state = tuple(
         Seen(
             character["name"],
@@ -83,18 +85,28 @@ def extracted_of(body: Mapping[str, Any], id: str) -> Extracted:
         for character in body.get("state", ())
     )
     memories = (CharacterMemory(**memory) for memory in body.get("memories", ()))
-    names = ("events", "done", "flags", "crossed", "closed", "noticed")
-    events, done, flags, crossed, closed, noticed = (tuple(body.get(name, ())) for name in names)
-    opened = tuple(KeyEvent(thread["id"], thread["text"]) for thread in body.get("opened", ()))
-    summary, place, time = (str(body.get(name, "")) for name in ("summary", "place", "time"))
-    turns, lines = int(body.get("turns", 1)), tuple(body.get("lines", ()))
     return Extracted(
-        summary, place, time, state, tuple(memories), events, done, flags, crossed, id, turns, lines, opened,
-        closed, noticed, tuple(_proposal_of(row) for row in body.get("changes", ())),
-    )  # fmt: skip
+        summary=str(body.get("summary", "")),
+        place=str(body.get("place", "")),
+        time=str(body.get("time", "")),
+        state=state,
+        memories=tuple(memories),
+        events=tuple(body.get("events", ())),
+        done=tuple(body.get("done", ())),
+        flags=tuple(body.get("flags", ())),
+        crossed=tuple(body.get("crossed", ())),
+        id=id,
+        turns=int(body.get("turns", 1)),
+        lines=tuple(body.get("lines", ())),
+        opened=tuple(KeyEvent(thread["id"], thread["text"]) for thread in body.get("opened", ())),
+        closed=tuple(body.get("closed", ())),
+        noticed=tuple(body.get("noticed", ())),
+        changes=tuple(_proposal_of(row) for row in body.get("changes", ())),
+    )
 
 
 def chapter_of(turn: str, body: Mapping[str, Any]) -> Chapter:
+    """The chapter of a "chapter" node that begins after `turn`."""
     events = tuple(KeyEvent(event["id"], event["text"]) for event in body.get("key_events", ()))
     texts = {
         name: str(body.get(name, ""))
@@ -104,12 +116,14 @@ def chapter_of(turn: str, body: Mapping[str, Any]) -> Chapter:
 
 
 def sheet_change_of(id: str, turn: str, body: Mapping[str, Any]) -> SheetChange:
+    """The changes to a character's numbers by the "sheet" node `id`."""
     changes = tuple(Change(**change) for change in body.get("changes", ()))
     scene, proposal = str(body.get("scene", "")), int(body.get("proposal", 0))
     return SheetChange(id, body["name"], changes, bool(body.get("removed")), turn, scene, proposal)
 
 
 def initiative_of(turn: str, body: Mapping[str, Any]) -> Initiative:
+    """The order of a fight after `turn`, with the round and the index brought into their ranges."""
     order = tuple(Fighter(row["name"], row["score"]) for row in body["order"])
     return Initiative(order, max(1, body["round"]), max(0, min(body["at"], len(order) - 1)), turn)
 

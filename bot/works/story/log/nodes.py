@@ -1,7 +1,6 @@
 """The nodes of a story's log, and how branches share them.
 
-A log is append-only: undo, another version and an edit append nodes that move pointers. Knows no database: a node is
-any object with its fields (`storage.stories.NodeRow`).
+A log is append-only: undo, another version and an edit append nodes that move pointers.
 """
 
 from __future__ import annotations
@@ -126,16 +125,14 @@ SHARED_UP_TO_CUT: Final = frozenset(
         "whisper",
     )
 )
-"""Nodes of these kinds in a branch's past count up to the turn where it leaves its parent; later ones do not belong to
-it.
-"""
+"""A branch has its parent's nodes of these kinds only up to the turn after which it begins."""
 
 OF_ALL: Final = frozenset(("safety", "stopcard", "summed", "screen"))
 """Nodes of these kinds belong to all branches, wherever they were made: their `branch_id` is ""."""
 
 
 class Node(Protocol):
-    """One row of the log. `body` is JSON, or "" once its words were withdrawn."""
+    """One row of the log (`storage.stories.NodeRow`). `body` is JSON, or "" once its words were withdrawn."""
 
     @property
     def seq(self) -> int: ...
@@ -158,7 +155,10 @@ class Node(Protocol):
 
 
 class Branch(Protocol):
-    """A branch: any object with these fields (`storage.stories.BranchRow`)."""
+    """A branch (`storage.stories.BranchRow`), which leaves its `parent` after `turn`.
+
+    It has the parent's nodes up to `until`, and of SHARED_UP_TO_CUT only those up to `cut`.
+    """
 
     @property
     def id(self) -> str: ...
@@ -174,9 +174,10 @@ class Branch(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """The part of a branch's log that another branch shares; the next part leaves it after `turn`.
+    """The nodes that a branch has of one log, its own or an ancestor's; the next part begins after `turn`.
 
-    `until` limits its nodes, `cut` those of SHARED_UP_TO_CUT; None means no limit. `turn` is None for the last part.
+    `until` is the number of its last node, `cut` that of its last node of SHARED_UP_TO_CUT; None means no limit.
+    `turn` is None for the last part.
     """
 
     branch: str

@@ -1,4 +1,4 @@
-"""The stop card: what it withdraws from a story, on each branch and in the log."""
+"""What the stop card withdraws: turns, and the nodes that quote their words."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ if TYPE_CHECKING:
     from bot.works.story.log.story import Story
 
 PINNED: Final = ("memory", "idea")
-"""Kinds of nodes that are withdrawn by the ids in their bodies, not by their own ids."""
+"""Kinds of nodes that `Story.withdrawn` names by the ids in their bodies, not by their own ids."""
 
 
-def gone(branches: Iterable[Story]) -> tuple[set[str], set[str]]:
-    """The turns that stop cards have withdrawn on all branches of a story, and the `Story.unpinned` of all."""
+def withdrawn_by_cards(branches: Iterable[Story]) -> tuple[set[str], set[str]]:
+    """The `Story.withdrawn_turns` and the `Story.withdrawn` of all branches of a story together."""
     stories = list(branches)
-    unpinned = set[str]().union(*(story.unpinned for story in stories))
+    turns = set[str]().union(*(story.withdrawn_turns for story in stories))
+    nodes = set[str]().union(*(story.withdrawn for story in stories))
     # An intention may still be waiting for a turn on another branch.
-    unpinned = unpinned.difference(*(story.intents for story in stories))
-    return set[str]().union(*(story.carded for story in stories)), unpinned
+    return turns, nodes.difference(*(story.intents for story in stories))
 
 
-def goes(node: Node, body: Mapping[str, Any], turns: Collection[str], unpinned: Collection[str]) -> bool:
-    """Whether a stop card has withdrawn the node's words: see `gone`."""
-    withdrawable = f"{node.kind} {body['id']}" if node.kind in PINNED else node.id
-    return node.turn in turns or withdrawable in unpinned
+def is_withdrawn(node: Node, body: Mapping[str, Any], turns: Collection[str], nodes: Collection[str]) -> bool:
+    """Whether a stop card has withdrawn the node's words, given the result of `withdrawn_by_cards`."""
+    name = f"{node.kind} {body['id']}" if node.kind in PINNED else node.id
+    return node.turn in turns or name in nodes

@@ -36,12 +36,12 @@ from bot.works.story.log.turn import (
 
 T = TypeVar("T")
 
-SET: Final = (
+SETTINGS_FIELDS: Final = (
     "settings", "sheets", "lore", "lore_nodes", "lore_seqs", "memories", "ideas", "presets", "forgotten", "chapters",
-    "arc", "arc_turn", "party", "whispers", "shared_at",
+    "arc", "arc_turn", "party", "whispers", "settings_seq",
 )  # fmt: skip
-"""The fields that nodes of SHARED_UP_TO_CUT set, except intents, which turns include."""
-QUOTED: Final = 12
+"""The fields that nodes of SHARED_UP_TO_CUT set; `intents` is left out because turns take them away."""
+QUOTE_CHARS: Final = 12
 """The minimum length of a text that counts as a quotation: a shorter one may match by chance."""
 
 
@@ -49,7 +49,7 @@ QUOTED: Final = 12
 class Story:
     """What has been played on a branch, and its present state.
 
-    `path` holds every turn of the branch's line in order; the first `length` of them count, later ones were undone.
+    `path` has the ids of the branch's turns in order; the first `length` of them count, later ones were undone.
     """
 
     settings: dict[str, Any] = field(default_factory=dict)
@@ -63,9 +63,9 @@ class Story:
     ideas: dict[str, str] = field(default_factory=dict)
     presets: dict[tuple[str, str], dict[str, Any]] = field(default_factory=dict)
     intents: dict[str, tuple[str, str]] = field(default_factory=dict)
-    """Players' intentions that no turn has included yet, by node: (name, text)."""
+    """Players' intentions (name, text) that no turn has included yet, by node."""
     forgotten: set[str] = field(default_factory=set)
-    """Nodes that recall must never find again."""
+    """Nodes that a search of the past must never find again."""
     hidden: set[str] = field(default_factory=set)
     """Turns that count but are in no prompt."""
     corrections: dict[str, tuple[Correction, ...]] = field(default_factory=dict)
@@ -75,9 +75,9 @@ class Story:
     asides: list[Aside] = field(default_factory=list)
     """Includes those of undone turns: `asides.earlier` gives those that count."""
     sheet_changes: list[SheetChange] = field(default_factory=list)
-    """Includes those of undone turns: `counting_changes` are those that count."""
+    """Includes those of undone turns: `counting_changes` gives those that count."""
     initiatives: list[Initiative] = field(default_factory=list)
-    """Includes those of undone turns: `initiative` is the one that counts."""
+    """Includes those of undone turns: `initiative` gives the one that counts."""
     chapters: dict[str, Chapter] = field(default_factory=dict)
     """The chapters by id, including those of undone turns: `state.chapters` gives those that count."""
     arc: tuple[Milestone, ...] = ()
@@ -91,33 +91,31 @@ class Story:
     """The members by the ids of the people."""
     whispers: list[Whisper] = field(default_factory=list)
     screen: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
-    """The contents of the game master's screen, in order: the author of each part, and its body (`Kind`, "screen")."""
-    cards: dict[str, str] = field(default_factory=dict)
+    """The author and the body of each node of the game master's screen, in order (`Kind`, "screen")."""
+    stop_cards: dict[str, str] = field(default_factory=dict)
     """The run of a stop card, by the turn under which it was played."""
-    card_at: int = 0
+    stop_card_seq: int = 0
     """The number of the last stop card's node."""
-    carded: set[str] = field(default_factory=set)
+    withdrawn_turns: set[str] = field(default_factory=set)
     """Turns that stop cards have withdrawn: they are shown nowhere."""
-    unpinned: set[str] = field(default_factory=set)
-    """What stop cards have withdrawn besides turns: memories and ideas by kind and id; intents, sheets and lore by
-    node.
-    """
+    withdrawn: set[str] = field(default_factory=set)
+    """What else stop cards have withdrawn: memories and ideas as "KIND ID"; intents, sheets and lore by node."""
     changes: list[tuple[int, int]] = field(default_factory=list)
-    """Nodes that changed existing turns: their numbers, and how many turns before stayed the same.
+    """The nodes that changed existing turns: (the node's number, how many turns at the beginning it left unchanged).
 
-    Both ascend: a change from an earlier turn on replaces those from later turns on.
+    Both numbers ascend, since a change removes the earlier ones that left more turns unchanged.
     """
     summaries: dict[tuple[str, ...], Summary] = field(default_factory=dict)
     """Summaries by the nodes from which they are made."""
-    summed_at: int = 0
+    summary_seq: int = 0
     """The number of the last summary's node."""
-    shared_at: int = 0
+    settings_seq: int = 0
     """The number of the last node of SHARED_UP_TO_CUT."""
-    kept: dict[str, Any] = field(default_factory=dict, compare=False, repr=False)
-    """What other modules have computed from the story, by their names, so that the next turn can build on it."""
+    cache: dict[str, Any] = field(default_factory=dict, compare=False, repr=False)
+    """What other modules have computed from the story, by module, so that the next turn can continue from there."""
     _cast: dict[str, dict[str, Any]] | None = field(default=None, compare=False, repr=False)
     _shared: set[str] = field(default_factory=set, compare=False, repr=False)
-    """Turns that another branch's story has too: either story copies one before changing it."""
+    """Turns whose objects another `Story` uses too: each copies a turn before changing it."""
 
     @property
     def cast(self) -> dict[str, dict[str, Any]]:
@@ -131,7 +129,7 @@ class Story:
         return self._cast
 
     def shows(self, turn: str, scene: str) -> bool:
-        """Whether the turn counts, and this version of its scene."""
+        """Whether both the turn and this version of its scene count."""
         if turn not in self.path[: self.length]:
             return False
         current = self.turns[turn].scene
@@ -148,7 +146,7 @@ class Story:
     def initiative(self) -> Initiative | None:
         """The fight that is going on; None for none."""
         current = {*self.path[: self.length], ""} if self.initiatives else set[str]()
-        last = next((own for own in reversed(self.initiatives) if own.turn in current), None)
+        last = next((fight for fight in reversed(self.initiatives) if fight.turn in current), None)
         return last if last is not None and last.order else None
 
     @property
@@ -158,12 +156,12 @@ class Story:
 
     @property
     def head(self) -> Turn | None:
-        """The last turn that counts."""
+        """The last turn that counts; None before the first."""
         return self.turns[self.path[self.length - 1]] if self.length else None
 
     @property
-    def next(self) -> Turn | None:
-        """The turn that a redo would restore."""
+    def redo_turn(self) -> Turn | None:
+        """The turn that a redo would restore; None for none."""
         return self.turns[self.path[self.length]] if self.length < len(self.path) else None
 
     def before(self, turn: str) -> str:
@@ -176,46 +174,44 @@ class Story:
         at = bisect_right(self.changes, seq, key=lambda change: change[0])
         return self.changes[at][1] if at < len(self.changes) else self.length
 
-    def changed_from(self, place: int) -> None:
-        """Note that the node added last has changed the turns from this place on the path."""
-        while self.changes and self.changes[-1][1] >= place:
+    def _changed_from(self, index: int) -> None:
+        """Note that the last added node has changed the turns from this index of the path on."""
+        while self.changes and self.changes[-1][1] >= index:
             self.changes.pop()
-        self.changes.append((self.seq, place))
+        self.changes.append((self.seq, index))
 
     def end_with(self, turn: str) -> None:
         """Make this turn the last that counts; "" for none. Has no effect if the turn is not on the path."""
         if turn == "" or turn in self.path:
             before = self.length
             self.length = self.path.index(turn) + 1 if turn else 0
-            self.changed_from(min(before, self.length))
+            self._changed_from(min(before, self.length))
 
-    def leave(self, turn: str) -> None:
-        """Begin a branch after this turn; later turns are dropped."""
+    def cut_after(self, turn: str) -> None:
+        """Drop the turns after this one from the path, as at the beginning of a branch; "" drops all."""
         self._cast = None
         self.end_with(turn)
         del self.path[self.length :]
 
     def branched(self, turn: str) -> Story:
-        """A copy that begins a branch after this turn; changes to one do not affect the other."""
+        """A copy that ends with this turn, for a new branch; changes to one do not affect the other."""
         self._shared = {*self.turns}
         story = _copied(self)
-        story.kept = {}
-        story.leave(turn)
+        story.cache = {}
+        story.cut_after(turn)
         return story
 
     def share(self, past: Story) -> None:
-        """Give an earlier state of this branch this story's turns as far as they have not changed since, to save
-        memory.
-        """
+        """Let an earlier state of this branch use this story's objects for the turns that have not changed since."""
         same = [id for id in self.path[: self.unchanged_since(past.seq)] if id in past.turns]
         past.turns.update((id, self.turns[id]) for id in same)
         self._shared.update(same)
 
-    def set_as(self, shared: Story) -> None:
+    def take_settings(self, shared: Story) -> None:
         """Replace the settings by those of `shared`, which was folded only from nodes of SHARED_UP_TO_CUT and
         OF_ALL.
         """
-        for name in SET:
+        for name in SETTINGS_FIELDS:
             setattr(self, name, getattr(shared, name))
         included = {id for turn in self.turns.values() for id in turn.intended}
         self.intents = {id: intent for id, intent in shared.intents.items() if id not in included}
@@ -229,15 +225,15 @@ class Story:
             turn = self.turns[node.turn] = _copied(self.turns[node.turn])
             turn.scenes = [_copied(scene) for scene in turn.scenes]
         if node.kind in SHARED_UP_TO_CUT:
-            self.shared_at = node.seq
+            self.settings_seq = node.seq
         self._cast = None
         if node.kind == "forgotten" or (node.kind == "chapter" and not node.turn):
-            self.changed_from(0)
+            self._changed_from(0)
         elif node.kind not in ("head", "cast", "summed", "sheet", "initiative") and node.turn in self.turns:
-            places = reversed(range(len(self.path)))  # nearly always it is one of the last
-            place = next((at for at in places if self.path[at] == node.turn), None)
-            if place is not None:
-                self.changed_from(place)
+            indexes = reversed(range(len(self.path)))  # nearly always it is one of the last
+            index = next((at for at in indexes if self.path[at] == node.turn), None)
+            if index is not None:
+                self._changed_from(index)
         match node.kind:
             case "act":
                 self._act(node)
@@ -248,8 +244,8 @@ class Story:
             case "stopcard":
                 self._withdraw(node)
             case _:
-                if node.body:  # otherwise its author withdrew it
-                    self._more(node, json.loads(node.body))
+                if node.body:  # "" once its author has withdrawn it
+                    self._apply_body(node, json.loads(node.body))
 
     def _act(self, node: Node) -> None:
         act = act_of(node)
@@ -268,8 +264,8 @@ class Story:
         if not act.withdrawn or not turn.act_shown:
             turn.act_shown = act.id
 
-    def gone_with(self, turn: str) -> set[str]:
-        """The turn, and all turns that follow from it."""
+    def turns_from(self, turn: str) -> set[str]:
+        """The turn and all that follow it, on the path and off it."""
         removed = {turn}
         for id, later in self.turns.items():  # in the order of their beginnings
             if later.after in removed:
@@ -277,43 +273,43 @@ class Story:
         return removed
 
     def _withdraw(self, node: Node) -> None:
-        """Withdraw a stop card's turn, the turns that follow from it, and what quotes their words."""
-        if node.turn in self.cards:  # two processes played a card at the same time
+        """Withdraw a stop card's turn, the turns that follow it, and what quotes their words."""
+        if node.turn in self.stop_cards:  # two processes played the card at the same time
             return
-        self.cards[node.turn], self.card_at = node.run_id, node.seq
-        removed = self.gone_with(node.turn)
-        self.carded |= removed
-        first = next((place for place, id in enumerate(self.path) if id in removed), None)
+        self.stop_cards[node.turn], self.stop_card_seq = node.run_id, node.seq
+        removed = self.turns_from(node.turn)
+        self.withdrawn_turns |= removed
+        first = next((index for index, id in enumerate(self.path) if id in removed), None)
         if first is not None:
             del self.path[first:]
             self.length = min(self.length, first)
-            self.changed_from(first)
-            self.unpinned |= self.intents.keys()  # they were said after a withdrawn turn
+            self._changed_from(first)
+            self.withdrawn |= self.intents.keys()  # they were said after a withdrawn turn
             self.intents.clear()
         removed_turns = [self.turns[id] for id in removed & self.turns.keys()]
-        self.unpinned.update(id for turn in removed_turns for id in turn.intended)
+        self.withdrawn.update(id for turn in removed_turns for id in turn.intended)
         words = [text for turn in removed_turns for text in turn.words]
-        self._unwrite(min((turn.first for turn in removed_turns), default=self.seq), words)
-        quoting = {id for id, text in self.memories.items() if _quoted(_pinned(text), words)}
-        self.unpinned |= {f"memory {id}" for id in quoting} | {f"idea {id}" for id in self.ideas}
+        self._withdraw_quotes(min((turn.first for turn in removed_turns), default=self.seq), words)
+        quoting = {id for id, text in self.memories.items() if _quotes(_quotation(text), words)}
+        self.withdrawn |= {f"memory {id}" for id in quoting} | {f"idea {id}" for id in self.ideas}
         for id in quoting:
             del self.memories[id]
         self.ideas.clear()
         if self.arc_turn in removed:
             self.arc = ()
 
-    def _unwrite(self, began: int, words: Sequence[str]) -> None:
-        """Withdraw sheets and lore that were written after the node `began` and quote these words."""
-        sheets = [sheet for sheet in self.sheets if sheet.seq > began and sheet.sheet and not sheet.scene]
+    def _withdraw_quotes(self, since: int, words: Sequence[str]) -> None:
+        """Withdraw sheets and lore that were written after the node `since` and quote these words."""
+        sheets = [sheet for sheet in self.sheets if sheet.seq > since and sheet.sheet and not sheet.scene]
         quoting = {
-            sheet.id for sheet in sheets if any(_quoted(text, words) for text in (sheet.sheet or {}).values())
+            sheet.id for sheet in sheets if any(_quotes(text, words) for text in (sheet.sheet or {}).values())
         }
         self.sheets = [sheet for sheet in self.sheets if sheet.id not in quoting]
-        lore = [id for id, seq in self.lore_seqs.items() if seq > began and id in self.lore]
-        for id in [id for id in lore if _quoted(self.lore[id]["content"], words)]:
+        lore = [id for id, seq in self.lore_seqs.items() if seq > since and id in self.lore]
+        for id in [id for id in lore if _quotes(self.lore[id]["content"], words)]:
             del self.lore[id]
             quoting.add(self.lore_nodes.pop(id))
-        self.unpinned |= quoting
+        self.withdrawn |= quoting
 
     def _scene(self, node: Node) -> None:
         if (turn := self.turns.get(node.turn)) is None:
@@ -323,10 +319,11 @@ class Story:
         if node.body:
             turn.scene_shown = node.id
 
-    def _more(self, node: Node, body: dict[str, Any]) -> None:
-        id, of, turn = node.id, node.turn, self.turns.get(node.turn)
+    def _apply_body(self, node: Node, body: dict[str, Any]) -> None:
+        """Apply a node of the other kinds, whose body is read as JSON."""
+        turn = self.turns.get(node.turn)
         scenes = turn.scenes if turn is not None else []
-        scene = next((own for own in scenes if own.id == body.get("scene")), None)
+        scene = next((version for version in scenes if version.id == body.get("scene")), None)
         match node.kind:
             case "choices" if scene is not None:
                 scene.choices = tuple(body["choices"])
@@ -338,16 +335,16 @@ class Story:
                 turn.scene_shown = body.get("scene", turn.scene_shown)
                 turn.moved = body.get("run", turn.moved)
                 turn.moves += [body["run"]] if "run" in body else []
-                act = body.get("act", turn.act_shown)
-                turn.act_shown = act if any(version.id == act for version in turn.acts) else turn.act_shown
+                if any(act.id == body.get("act") for act in turn.acts):
+                    turn.act_shown = body["act"]
             case "set" | "safety":
                 self.settings.update(body)
             case "cast":
-                sheet, behind = body["sheet"], str(body.get("scene", ""))
-                self.sheets.append(SheetVersion(id, node.seq, body["name"], sheet, of, behind))
+                sheet, after = body["sheet"], str(body.get("scene", ""))
+                self.sheets.append(SheetVersion(node.id, node.seq, body["name"], sheet, node.turn, after))
             case "lore":
                 _put(self.lore, body["id"], body["entry"])
-                _put(self.lore_nodes, body["id"], id if body["entry"] is not None else None)
+                _put(self.lore_nodes, body["id"], node.id if body["entry"] is not None else None)
                 self.lore_seqs[body["id"]] = node.seq
             case "memory":
                 _put(self.memories, body["id"], body["text"])
@@ -360,41 +357,41 @@ class Story:
                 if "failed" in body:
                     scene.failed = body["failed"]
                 else:
-                    scene.extracted = extracted_of(body, id)
+                    scene.extracted = extracted_of(body, node.id)
             case "extracted" if turn is not None and any(act.id == body["scene"] for act in turn.acts):
                 if "failed" in body:
                     turn.failed = body["failed"]
                 else:
-                    turn.found = extracted_of(body, id)
+                    turn.extracted_from_text = extracted_of(body, node.id)
             case "hidden":
-                (self.hidden.add if body["hidden"] else self.hidden.discard)(of)
+                (self.hidden.add if body["hidden"] else self.hidden.discard)(node.turn)
             case "corrected":
                 correction = Correction(body["character"], body["field"], body["value"], len(scenes))
-                self.corrections[of] = (*self.corrections.get(of, ()), correction)
+                self.corrections[node.turn] = (*self.corrections.get(node.turn, ()), correction)
             case "ticked":
-                ticked = Tick(body["event"], body["happened"], len(scenes))
-                self.ticks[of] = (*self.ticks.get(of, ()), ticked)
+                tick = Tick(body["event"], body["happened"], len(scenes))
+                self.ticks[node.turn] = (*self.ticks.get(node.turn, ()), tick)
             case "initiative":
-                self.initiatives.append(initiative_of(of, body))
+                self.initiatives.append(initiative_of(node.turn, body))
             case "sheet":
-                self.sheet_changes.append(sheet_change_of(id, of, body))
+                self.sheet_changes.append(sheet_change_of(node.id, node.turn, body))
             case "aside":
-                self.asides.append(Aside(node.run_id, node.author_id, of, **body))
+                self.asides.append(Aside(node.run_id, node.author_id, node.turn, **body))
             case "arc":
                 self.arc = tuple(Milestone(**milestone) for milestone in body["milestones"])
-                self.arc_turn = of
+                self.arc_turn = node.turn
             case "thread":
                 change = ThreadChange(body["id"], body["text"], body["open"], len(scenes))
-                self.threads[of] = (*self.threads.get(of, ()), change)
+                self.threads[node.turn] = (*self.threads.get(node.turn, ()), change)
             case "chapter":
-                self.chapters[body["id"]] = chapter_of(of, body)
+                self.chapters[body["id"]] = chapter_of(node.turn, body)
             case "summed":
-                self.summaries[tuple(body["of"])] = Summary(id, body["text"], node.author_id)
-                self.summed_at = node.seq
+                self.summaries[tuple(body["of"])] = Summary(node.id, body["text"], node.author_id)
+                self.summary_seq = node.seq
             case "forgotten":
                 self.forgotten.add(body["node"])
             case "intent":
-                self.intents[id] = (body["name"], body["text"])
+                self.intents[node.id] = (body["name"], body["text"])
             case "party":
                 before, plays = self.party.get(body["person"]), body.get("plays", "")
                 first = before.seq if before is not None else node.seq
@@ -408,7 +405,7 @@ class Story:
 
 
 def _copied(value: T) -> T:
-    """A copy of an object with slots, including its dictionaries, lists and sets."""
+    """A copy of a dataclass object with copies of its dictionaries, lists and sets."""
     copy = object.__new__(type(value))
     for slot in fields(value):  # type: ignore[arg-type]
         part = getattr(value, slot.name)
@@ -416,26 +413,27 @@ def _copied(value: T) -> T:
     return copy
 
 
-def _quoted(text: Any, sources: Iterable[str]) -> bool:
-    """Whether the text quotes one of these sources."""
+def _quotes(text: Any, sources: Iterable[str]) -> bool:
+    """Whether the text, if it has at least QUOTE_CHARS characters, occurs in one of these sources."""
     quote = " ".join(str(text).split())
-    return len(quote) >= QUOTED and any(quote in source for source in sources)
+    return len(quote) >= QUOTE_CHARS and any(quote in source for source in sources)
 
 
-def _pinned(memory: str) -> str:
+def _quotation(memory: str) -> str:
     """The words that a memory quotes if it is a pinned passage ("Scene 3: …")."""
     return memory.partition(": ")[2].removesuffix(" …")
 
 
 def _put(entries: dict[Any, Any], name: Any, value: Any) -> None:
+    """Set the entry, or remove it if the value is None."""
     if value is None:
         entries.pop(name, None)
     else:
         entries[name] = value
 
 
-def folded(parts: Sequence[Part], nodes: Iterable[Node]) -> Story:
-    """The story of these parts; `nodes` are all nodes of the parts, in the order of their numbers."""
+def fold(parts: Sequence[Part], nodes: Iterable[Node]) -> Story:
+    """The story of a branch's parts; `nodes` are all their nodes and those of OF_ALL, in the order of their numbers."""
     story, by_branch = Story(), dict[str, list[Node]]()
     for node in nodes:
         by_branch.setdefault(node.branch_id, []).append(node)
@@ -446,13 +444,13 @@ def folded(parts: Sequence[Part], nodes: Iterable[Node]) -> Story:
             if not late and (part.until is None or node.seq <= part.until):
                 story.add(node)
         if part.turn is not None:
-            story.leave(part.turn)
-            # Later nodes of the whole story belong to the part after this one.
+            story.cut_after(part.turn)
+            # Later nodes of the whole story are applied in the next part.
             of_all = [node for node in of_all if part.until is not None and node.seq > part.until]
     return story
 
 
 def cut_at(story: Story, turn: str) -> int:
-    """The number of the last node whose settings count for a branch after `turn`: the one before the next turn."""
+    """The number of the last node whose settings count for a branch after `turn`: the one before the next turn's."""
     after = story.path.index(turn) + 1 if turn else 0
     return story.turns[story.path[after]].first - 1 if after < len(story.path) else story.seq

@@ -1,6 +1,4 @@
-"""A turn of a story: a player's action and the scene that followed, in their versions, with what was extracted from
-them.
-"""
+"""What a story consists of: turns with their scenes, what was extracted from these, chapters, members and so on."""
 
 from __future__ import annotations
 
@@ -11,25 +9,25 @@ if TYPE_CHECKING:
     from datetime import datetime
 
 SCENE: Final = "scene"
-"""The stage of a turn's scene, unless its run tells several turns."""
+"""The stage of a turn's scene, unless its run writes several scenes."""
 SAID: Final = "said"
-"""The stage of a player's words under their character's name, where characters have names of their own."""
+"""The stage of a player's words, where they are shown under their character's name."""
 TALK: Final = ("((", "(OOC", "(ooc")
-"""Prefixes of a message that is no turn but talk outside of the story."""
+"""Prefixes of a message that is talk outside the story, and no turn."""
 
 Mode: TypeAlias = Literal["open", "act", "say", "continue", "end"]
-"""A player's action in a turn; a story begins with the turn "open", and may close with "end"."""
+"""What a turn does; a story begins with an "open" turn, and may close with an "end" turn."""
 
 
 @dataclass(frozen=True, slots=True)
 class Act:
-    """A player's action, in one wording. `rolls` are its dice as the writer reads them, one line of data each, and
-    `dice` as people do; `character` is the character played.
+    """One wording of a player's action, which the person `author`, called `name`, did as `character`.
 
-    `speaker` is the character who replies alone in the scene, "" where the writer tells it.
+    `rolls` are its dice for the writer, `dice` the same for people. `speaker` is the character who alone replies in
+    the scene, "" if the writer narrates it.
 
-    For lines of an imported chat log: `when` a line was said, the `group` of turns that make up its scene, and the
-    line's `label` in the log.
+    A line of an imported chat log has the time `when` it was said, the `group` of lines that form its scene, and its
+    `label` in the log.
     """
 
     id: str
@@ -49,7 +47,7 @@ class Act:
 
 @dataclass(frozen=True, slots=True)
 class Excerpt:
-    """A part of the past: consecutive turns, the start of the excerpt in their text, and its length, in characters."""
+    """Consecutive turns of the past: the `chars` characters from `start` on in their joined text."""
 
     turns: tuple[str, ...]
     start: int
@@ -58,9 +56,9 @@ class Excerpt:
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """A character's state after a scene: where, holding, wearing, mood, "" where the scene does not say.
+    """What a scene says about a character's state: `values` are where, holding, wearing and mood, "" for unsaid ones.
 
-    `present`: it was in the scene itself and noticed it, rather than only being mentioned.
+    `relations` are (other character, text). `present` means that the character witnessed the scene.
     """
 
     name: str
@@ -72,7 +70,7 @@ class Seen:
 
 @dataclass(frozen=True, slots=True)
 class CharacterMemory:
-    """`kind` is "action", "dialogue" or "relationship"."""
+    """What a character remembers of a scene; `kind` is "action", "dialogue" or "relationship"."""
 
     character: str
     kind: str
@@ -81,7 +79,7 @@ class CharacterMemory:
 
 @dataclass(frozen=True, slots=True)
 class KeyEvent:
-    """An event of a chapter, or a plot thread."""
+    """An event that a chapter plans, or a plot thread."""
 
     id: str
     text: str
@@ -89,8 +87,9 @@ class KeyEvent:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A change to one `field` of a sheet: its value becomes `to`, or changes `by`; `most` is its maximum. A condition
-    begins or ends according to `on`, and ends after `rounds` rounds, with 0 never.
+    """A change to one `field` of a sheet: its value becomes `to`, or changes `by`; `most` is its new maximum.
+
+    For a condition, `on` says whether it begins or ends; it lasts `rounds` rounds, or without end if 0.
     """
 
     field: str
@@ -103,9 +102,7 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """A scene's change to the sheet of the character `name`, as the extractor reports it; `text` is the change for
-    people.
-    """
+    """A change to the sheet of the character `name` that the extractor found in a scene; `text` says it to people."""
 
     name: str
     text: str
@@ -114,14 +111,14 @@ class Proposal:
 
 @dataclass(frozen=True, slots=True)
 class Extracted:
-    """What a small model has found in a scene, or in the words of a chat log's turn; `id` is the node that stores it.
+    """What the extractor found in a scene, or in the lines of a chat log; `id` is the node that stores it.
 
-    `done` are ids of key events, or of a chapter whose climax has happened; `flags` are contradictions to the state
-    before, `crossed` possible violations of the table's rating, lines or veils. `opened` are the plot threads that
-    begin in it, `closed` the ids of those that end; `noticed` are recurring people outside the cast.
+    `done` are the ids of key events that happened, or of a chapter whose climax did. `flags` are contradictions to the
+    earlier state, `crossed` possible violations of the table's rating, lines or veils. `opened` are the plot threads
+    that begin, `closed` the ids of those that end. `noticed` are the names of recurring people outside the cast.
 
-    In a chat log it was found in `turns` turns, the last of which has it; `lines` says for each of the `events`, and
-    then each of the `memories`, how many lines before that it was found.
+    In a chat log it covers `turns` lines and belongs to the last of them. `lines` says, for each of the `events` and
+    then each of the `memories`, how many lines before the last one it was found.
     """
 
     summary: str = ""
@@ -140,14 +137,13 @@ class Extracted:
     closed: tuple[str, ...] = ()
     noticed: tuple[str, ...] = ()
     changes: tuple[Proposal, ...] = ()
-    """What the scene did to characters with sheets."""
 
 
 @dataclass(frozen=True, slots=True)
 class Correction:
-    """A person's correction. `field` is one of `state.FIELDS`, "dead" (yes or no), or another character's name.
+    """A person's correction of a state. `field` is one of `state.FIELDS`, "dead" (yes or no) or another character.
 
-    When it was made, its turn's scene had `versions` versions.
+    `versions` is how many versions its turn's scene had at the time.
     """
 
     character: str
@@ -158,9 +154,7 @@ class Correction:
 
 @dataclass(frozen=True, slots=True)
 class Tick:
-    """A person's statement whether an event has happened. When it was made, its turn's scene had `versions`
-    versions.
-    """
+    """A person's statement whether a key event has happened; `versions` as in `Correction`."""
 
     event: str
     happened: bool
@@ -171,8 +165,8 @@ class Tick:
 class SheetChange:
     """The changes by the node `id` to the sheet of the character `name`, or its removal (`removed`).
 
-    They count as long as their `turn` does, and this version `scene` of it; "" for always. `proposal` is the number,
-    from 1, of the scene's proposal that they decide.
+    They count as long as their `turn` and its version `scene` do, or always if these are "". `proposal` is the number,
+    from 1, of the scene's proposal that they decide; 0 for none.
     """
 
     id: str
@@ -194,8 +188,9 @@ class Fighter:
 
 @dataclass(frozen=True, slots=True)
 class Initiative:
-    """The order of a fight, the index of the fighter whose turn it is, and the round, from 1; without an order the
-    fight is over. It counts as long as its `turn` does; "" for always.
+    """The order of a fight; `at` is the index of the fighter whose turn it is. The fight is over if the order is empty.
+
+    It counts as long as its `turn` does, or always if that is "".
     """
 
     order: tuple[Fighter, ...] = ()
@@ -206,7 +201,7 @@ class Initiative:
 
 @dataclass(frozen=True, slots=True)
 class ThreadChange:
-    """A person's change of a plot thread. When it was made, its turn's scene had `versions` versions."""
+    """A person's change of a plot thread; `versions` as in `Correction`."""
 
     id: str
     text: str
@@ -216,7 +211,7 @@ class ThreadChange:
 
 @dataclass(frozen=True, slots=True)
 class Milestone:
-    """A stage of a story's arc, in one of three acts."""
+    """A milestone of a story's arc, in one of its three acts (1 to 3)."""
 
     id: str
     act: int
@@ -225,7 +220,7 @@ class Milestone:
 
 @dataclass(frozen=True, slots=True)
 class Aside:
-    """A person's question to the writer outside the story, in the turn `turn`: by which `verb`, and `about` whom."""
+    """A person's question to the writer outside the story, after `turn`, by this `verb`; `about` names a character."""
 
     run: str
     author: str
@@ -238,8 +233,9 @@ class Aside:
 
 @dataclass(frozen=True, slots=True)
 class Chapter:
-    """A chapter. It begins after `turn`, "" for before the first; it counts as long as that `scene` does, "" for
-    always.
+    """A chapter, which begins after `turn`, or before the first if that is "".
+
+    It counts as long as the version `scene` of that turn does, or always if that is "".
     """
 
     id: str
@@ -256,11 +252,10 @@ class Chapter:
 
 @dataclass(slots=True)
 class Scene:
-    """One version of a scene. `at` is the last node that its writer was given, None for a version that a person wrote:
-    the `author`, "" for the writer.
+    """One version of a scene, shown by the message of `run` and `stage`.
 
-    `run` is the run whose message shows it, in its `stage`. What was searched for its writer is only in its node
-    (`Logs.searched`).
+    `author` is the person who wrote it, "" for the writer; `at` is the last node that the writer knew, None for a
+    person's version. What searches found for the writer is only in the node (`Logs.searches_of`).
     """
 
     id: str
@@ -275,25 +270,25 @@ class Scene:
     choices: tuple[str, ...] = ()
     extracted: Extracted | None = None
     failed: int = 0
-    """How many of the extractor's answers about it could not be used."""
+    """How many extractions from it have failed."""
     settled: bool = False
     acts_for: tuple[str, ...] = ()
     """The players' characters for whom it speaks or acts."""
     lore_tokens: int = 0
-    """How many tokens of the lorebook its writer was given."""
+    """How many tokens of the lorebook were in its prompt."""
     timed_lore: tuple[str, ...] = ()
-    """The ids of its writer's entries that stay, or cool down, from then on."""
+    """The ids of the entries in its prompt that stay, or cool down, from then on."""
     hint: str = ""
     """Somebody's wish for this version alone."""
 
     @property
     def flags(self) -> tuple[str, ...]:
-        """Contradictions to the state before it, until somebody has settled them."""
+        """Contradictions to the earlier state; empty once somebody has settled them."""
         return self.extracted.flags if self.extracted is not None and not self.settled else ()
 
     @property
     def crossed(self) -> tuple[str, ...]:
-        """Possible violations of the table's agreement, until somebody has settled them."""
+        """Possible violations of the table's agreement; empty once somebody has settled them."""
         return self.extracted.crossed if self.extracted is not None and not self.settled else ()
 
 
@@ -303,14 +298,14 @@ class Turn:
 
     id: str
     first: int
-    """The number of its first node, stored at the time `made`."""
-    made: datetime
+    """The number of its first node."""
+    created_at: datetime
     after: str = ""
-    """The turn before it; "" for none."""
+    """The turn before it; "" for the first."""
     acts: list[Act] = field(default_factory=list)
     scenes: list[Scene] = field(default_factory=list)
     intents: tuple[tuple[str, str], ...] = ()
-    """Other players' intentions (name, text), which this turn of the game master includes."""
+    """Other players' intentions (name, text) that this turn of the game master includes."""
     intended: tuple[str, ...] = ()
     """The nodes of `intents`."""
     act_shown: str = ""
@@ -318,8 +313,8 @@ class Turn:
     moves: list[str] = field(default_factory=list)
     """Runs that have posted the scene in a new message."""
     moved: str = ""
-    """The run that has posted its scene in a branch's own thread."""
-    found: Extracted | None = None
+    """The run that has posted its scene again, in the thread of a branch; "" for none."""
+    extracted_from_text: Extracted | None = None
     """What was extracted from its text, if it has no scene."""
     failed: int = 0
     """How many extractions from its text have failed."""
@@ -330,41 +325,41 @@ class Turn:
 
     @property
     def shown_by(self) -> str:
-        """The run whose message shows the scene, in any version: the run of the version written last; "" for none."""
+        """The run whose message shows the scene: that of its last version, or `moved`; "" for none."""
         return self.moved or (self.scenes[-1].run if self.scenes else "")
 
     @property
     def stage(self) -> str:
-        """The stage of that run."""
+        """The stage of `shown_by` that shows the scene."""
         return self.scenes[-1].stage if self.scenes and not self.moved else SCENE
 
     @property
     def words(self) -> list[str]:
-        """The texts of all its wordings and versions."""
+        """The texts of all wordings and versions, withdrawn ones included, with single spaces."""
         texts = [*(act.text for act in self.acts), *(scene.text for scene in self.scenes)]
         return [" ".join(text.split()) for text in texts]
 
     @property
     def lore_tokens(self) -> int:
-        """The maximum number of the lorebook's tokens that the writer of a version was given."""
+        """The largest `lore_tokens` of its versions."""
         return max((scene.lore_tokens for scene in self.scenes), default=0)
 
     @property
     def timed_lore(self) -> tuple[str, ...]:
-        """The `timed_lore` of the version that counts; for a person's version, of the last one by a writer."""
+        """The `timed_lore` of the version that counts, or of the writer's last one if a person wrote that."""
         scene = self.scene
         if scene is None or scene.at is None:
-            scene = next((own for own in reversed(self.scenes) if own.at is not None), None)
+            scene = next((version for version in reversed(self.scenes) if version.at is not None), None)
         return scene.timed_lore if scene is not None else ()
 
     @property
     def versions(self) -> list[Scene]:
-        """The versions that can be chosen."""
+        """The versions that have not been withdrawn."""
         return [scene for scene in self.scenes if not scene.withdrawn]
 
     @property
     def scene(self) -> Scene | None:
-        """The version that counts; if its author withdrew it, the last other one."""
+        """The version that counts: the chosen one, or the last one if that was withdrawn; None for none."""
         last = None
         for scene in self.scenes:
             if not scene.withdrawn:
@@ -377,25 +372,28 @@ class Turn:
     def extracted(self) -> Extracted | None:
         """What was extracted from the version that counts, or from the turn's text if it has no scene."""
         scene = self.scene
-        return self.found if scene is None else scene.extracted
+        return self.extracted_from_text if scene is None else scene.extracted
 
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """Somebody who has joined a table or left it: last by the node `changed`, first by the node `seq`."""
+    """Somebody who has joined a table; `at_table` is False after leaving.
+
+    `seq` is the number of their first "party" node, `changed` that of the last.
+    """
 
     name: str
-    here: bool
+    at_table: bool
     plays: str
     seq: int
     changed: int
     selves: tuple[str, ...] = ()
-    """All characters of this person, who speaks as the one in `plays`."""
+    """All characters of this person, whose turns are those of `plays`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Whisper:
-    """A whisper from one person, with the `name`, to another; people are given by id."""
+    """A whisper from the person `by`, called `name`, to the person `to`."""
 
     by: str
     to: str
@@ -405,7 +403,7 @@ class Whisper:
 
 @dataclass(frozen=True, slots=True)
 class SheetVersion:
-    """A character's sheet since the node `id`; None for a character who has left (see `Kind`, "cast")."""
+    """A character's sheet since the node `id`; None once the character has been removed (`Kind`, "cast")."""
 
     id: str
     seq: int
@@ -417,7 +415,7 @@ class SheetVersion:
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """A summary by the node `id`; `author` is the person who has corrected it, "" for a model."""
+    """A summary of scenes; `author` is the person who has corrected it, "" for a model's."""
 
     id: str
     text: str

@@ -40,7 +40,7 @@ def about(turn: Turn, chapter: str = "") -> About:
     place, once extracted from the version that counts.
     """
     extracted = turn.extracted
-    when = turn.act.when or chapter or ("" if turn.act.label else f"{turn.made:%Y-%m-%d}")
+    when = turn.act.when or chapter or ("" if turn.act.label else f"{turn.created_at:%Y-%m-%d}")
     return when, extracted.place if extracted is not None else ""
 
 

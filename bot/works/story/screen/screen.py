@@ -86,7 +86,7 @@ class Screen:
     async def _screen(self, request: Request, say: Words) -> Shown:
         """Show the screen; if no story is played here and none is bound yet, bind this place to one first."""
         place, wanted = request.place, key_of(request.text)
-        playing = await self._logs.here(place) is not None
+        playing = await self._logs.played_in(place) is not None
         if not playing and (wanted or await self._bound(request) is None):
             mine = await self._mine(request)
             if wanted:
@@ -188,7 +188,7 @@ class Screen:
         """The story that is played here, or whose screen this place is. Raises UserError for anybody but its game
         master.
         """
-        played = await self._logs.here(request.place, request.id)
+        played = await self._logs.played_in(request.place, request.id)
         if played is None:
             played = await self._bound(request)
         if played is None:

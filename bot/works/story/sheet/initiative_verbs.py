@@ -46,7 +46,7 @@ class InitiativeVerbs:
         shown = await run.step("initiative", lambda: self._initiative(request, say), Shown)
         yield Stage("initiative", shown.title)
         yield Text(shown.text)
-        played = await self._logs.here(request.place)
+        played = await self._logs.played_in(request.place)
         if played is not None and (now := played.story.initiative) is not None:
             yield _ways(now, say)
 
@@ -66,7 +66,7 @@ class InitiativeVerbs:
         head = story.head.id if story.head is not None else ""
         nodes = nodes_of(request, story, then, head, ends=now if step == "next" else None)
         await self._logs.append(played, *nodes)
-        after = await self._logs.here(request.place)
+        after = await self._logs.played_in(request.place)
         if not then.order or after is None:
             return Shown(say("story.initiative_over"))
         return _shown(after.story, then, say)

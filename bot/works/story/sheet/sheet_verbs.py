@@ -62,7 +62,7 @@ class SheetVerbs:
         request, say = run.request, words(run.request.locale)
         do = {"sheet": self._sheet, "apply": self._apply}[request.verb]
         shown = await run.step("sheet", lambda: do(request, say), Shown)
-        played, sheet = await self._logs.here(request.place), None
+        played, sheet = await self._logs.played_in(request.place), None
         if shown.character and played is not None:
             sheet = sheet_of(played.story, shown.character)
         if sheet is not None and request.answers:
@@ -111,7 +111,7 @@ class SheetVerbs:
         if not applies:
             return Shown("", say("story.sheet_ignored"), turn=turn.id)
         name, changed = mine[0][1].name, mine[0][1].changes
-        now = await self._logs.here(request.place)
+        now = await self._logs.played_in(request.place)
         return Shown(
             "",
             say("story.sheet_changed", name=name, changes=_now(now, name, changed, request.locale)),
@@ -170,7 +170,7 @@ class SheetVerbs:
             return Shown("", say("story.sheet_removed", name=character))
         changes = typed.parse(text, template_of(story))
         await self._logs.append(played, *nodes_of(request, played, character, changes))
-        now = await self._logs.here(request.place)
+        now = await self._logs.played_in(request.place)
         lines = _now(now, character, changes, request.locale)
         return Shown("", say("story.sheet_changed", name=character, changes=lines), character)
 

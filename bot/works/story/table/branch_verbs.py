@@ -23,9 +23,9 @@ from bot.events import (
 )
 from bot.words import Words, words
 from bot.work import Run
-from bot.works.story.log.logs import WRITTEN, Logs, PlayedStory, node, spot
+from bot.works.story.log.logs import WRITING_VERBS, Logs, PlayedStory, node, spot
 from bot.works.story.log.turn import SCENE
-from bot.works.story.scene.choices import below_dice, ways, words_of
+from bot.works.story.scene.choices import buttons_after, with_dice, words_of
 from bot.works.story.table.outcome import Messages, Outcome, ShownScene, title_of
 from bot.works.story.table.safety import check_rating
 from bot.works.story.table.tree import Branches, lines
@@ -133,8 +133,8 @@ class BranchVerbs:
             now = await self._logs.story(request.place.space, story, branch)
             turn, say_scene = now.turns.get(scene.turn), words_of(now, request)
             yield Stage(SCENE, say_scene("story.scene", n=scene.n), scene.speaker, answer=True)
-            yield below_dice(turn, scene.text)
-            for group in ways(scene.choices, turn, say_scene):
+            yield with_dice(turn, scene.text)
+            for group in buttons_after(scene.choices, turn, say_scene):
                 yield group
         yield Answered()
         forked = Text(say("story.forked_apart", n=branch_opened.n, name=branch_opened.name))
@@ -160,7 +160,7 @@ class BranchVerbs:
             played = await self._logs.played(request)
         number = request.options.get("scene")
         if UNDER in request.options:
-            played, turn = await self._buttons.scene(request, played)
+            played, turn = await self._buttons.turn_of(request, played)
             number = played.story.path.index(turn) + 1
         elif stage := request.options.get(ON_MESSAGE):
             played, number = await self._scene_of(played, request.answers, str(stage))
@@ -239,4 +239,4 @@ class BranchVerbs:
 
     async def settled(self, spot: Spot) -> None:
         place = Place(spot.platform, spot.space, spot.channel, spot.thread)
-        await self._runs.settled(place, "story", (*WRITTEN, "more", "cast", "reword"))
+        await self._runs.settled(place, "story", (*WRITING_VERBS, "more", "cast", "reword"))

@@ -74,7 +74,7 @@ class Party:
 
         async def begun() -> bool:
             place, turn, minutes = request.place, await self._waiting(request), 0
-            if turn and (played := await self._logs.here(place)) is not None:
+            if turn and (played := await self._logs.played_in(place)) is not None:
                 minutes = int(played.story.settings.get("deadline") or 0)
             schedules = await self._schedules.here(*place.key)
             # The deadline belongs to the table: it stays if the last player withdraws their words.
@@ -99,7 +99,7 @@ class Party:
 
     async def _waiting(self, request: Request, before: str = "") -> dict[str, str | int]:
         """What the story played here is waiting for, as it was `before` a run; {} for nothing."""
-        played = await self._logs.here(request.place, before)
+        played = await self._logs.played_in(request.place, before)
         if played is None or (played.place is not None and played.place.away):
             return {}
         if played.story.head is not None and played.story.head.act.mode == "end":
@@ -123,7 +123,7 @@ class Party:
             turn = await self._waiting(request, run.id)
             if not turn or turn != {name: request.options.get(name) for name in turn}:
                 return []
-            played = await self._logs.here(request.place, run.id)
+            played = await self._logs.played_in(request.place, run.id)
             assert played is not None, "somebody is waited for"
             mode = mode_of(played.story, self._settings)
             if mode == "vote":
@@ -134,7 +134,7 @@ class Party:
             return [mode, expected[1], following[1] if following is not None else "?"]
 
         async def unvoted() -> bool:
-            played = await self._logs.here(request.place, run.id)
+            played = await self._logs.played_in(request.place, run.id)
             return played is not None and await self._passed_over(run, played) is None
 
         names = await run.step("passing", passing, list[str])
@@ -163,7 +163,7 @@ class Party:
         """Store that the awaited player is skipped; returns whose turn it is then."""
         body = {"passed": {"after": last_taken(played.story), "count": passed(played.story) + 1}}
         await self._logs.append(played, node(run.id, "set", "set", body))
-        now = await self._logs.here(run.request.place)
+        now = await self._logs.played_in(run.request.place)
         return whose(now.story) if now is not None else None
 
 

@@ -77,7 +77,7 @@ class PartyVerbs:
 
     async def _table_of(self, request: Request) -> PlayedStory:
         """The story that is played here, or else the last one at whose table the person is. Raises UserError."""
-        if await self._logs.here(request.place) is not None:
+        if await self._logs.played_in(request.place) is not None:
             return await self._logs.writable(request, asks=False)
         space, person = request.place.space, request.author.id
         for row, place in await self._logs.stories.seated(space, person, TABLES):
@@ -252,7 +252,7 @@ def released(request: Request, story: Story, character: str) -> list[Node]:
         if character in member.selves:
             own = [name for name in member.selves if name != character]
             plays = member.plays if member.plays != character else next(iter(own), "")
-            body = {"person": id, "name": member.name, "here": member.here, "plays": plays, "selves": own}
+            body = {"person": id, "name": member.name, "here": member.at_table, "plays": plays, "selves": own}
             key = f"party-{len(nodes)}"
             nodes.append(node(request.id, key, "party", body, author=request.author.id))
     return nodes

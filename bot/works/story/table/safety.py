@@ -31,10 +31,10 @@ from bot.words import Words, words
 from bot.work import Run
 from bot.works.story.limits import AGREED_CHARS
 from bot.works.story.log.logs import Logs, PlayedStory, node
-from bot.works.story.log.stop_card import goes, gone
+from bot.works.story.log.stop_card import is_withdrawn, withdrawn_by_cards
 from bot.works.story.log.story import Story
 from bot.works.story.log.turn import SAID, SCENE
-from bot.works.story.scene.choices import CODE, something_else, words_of
+from bot.works.story.scene.choices import CODE_CHARS, something_else_button, words_of
 from bot.works.story.world.agreement import AGREED
 
 if TYPE_CHECKING:
@@ -156,7 +156,7 @@ class Safety:
             back = (
                 (Link(head.shown_by, say("story.scene", n=story.length)),) if head and head.shown_by else ()
             )
-            on = (Choice(say("story.button_continue"), "/story continue"), something_else(say))
+            on = (Choice(say("story.button_continue"), "/story continue"), something_else_button(say))
             notice = Text(say("story.carded_on" if head else "story.carded_all", n=story.length))
             then = Choices(say("story.what_now"), on)
             yield Changed(shown_by, stage, "", (notice, *back, then))
@@ -168,12 +168,12 @@ class Safety:
             played, turn = await self._meant(request)
             story = played.story
             card = Card(played.row.id, played.branch, turn, _number(story, turn))
-            if turn in story.carded:
-                again = story.cards.get(turn) != request.id
+            if turn in story.withdrawn_turns:
+                again = story.stop_cards.get(turn) != request.id
                 return Card(card.story, card.branch, turn, card.n, again=again)
             await self._logs.append(played, node(request.id, f"stopcard/{turn}", "stopcard", {}, turn=turn))
             now = await self._logs.story(space, played.row.id, played.branch)
-            if now.cards.get(turn) != request.id:  # a card in another process came first
+            if now.stop_cards.get(turn) != request.id:  # a card in another process came first
                 return replace(card, again=True)
         # Before anything is shown about it.
         return replace(card, stopped=sorted(await self._stopped(space, card)))
@@ -182,7 +182,7 @@ class Safety:
         """The branch and the turn of the requested scene: named by a button or by its number, or the last one."""
         space, typed = request.place.space, request.text.strip()
         if "/" in typed:
-            played_here = await self._logs.here(request.place)
+            played_here = await self._logs.played_in(request.place)
             act = await self._of_code(space, played_here, typed)
             row = await self._logs.stories.story(space, act.story_id) if act is not None else None
             if act is None or row is None or act.kind != "act":
@@ -193,14 +193,14 @@ class Safety:
             return PlayedStory(row, act.branch_id, story), act.id
         played = await self._logs.played(request)
         story = played.story
-        if mine := next((turn for turn, run in story.cards.items() if run == request.id), ""):
+        if mine := next((turn for turn, run in story.stop_cards.items() if run == request.id), ""):
             return played, mine
         if typed:
             number = int(typed) if typed.isascii() and typed.isdecimal() and len(typed) < 9 else 0
             if not 1 <= number <= len(story.path):  # also a withdrawn one, which has no buttons
                 raise UserError("story.no_scene", n=typed[:9], count=story.length)
             return played, story.path[number - 1]
-        if story.cards and (story.head is None or story.head.first < story.card_at):
+        if story.stop_cards and (story.head is None or story.head.first < story.stop_card_seq):
             # Nothing was played since, so both people meant the same scene.
             raise UserError("story.card_just_played", n=story.length)
         if story.head is None:
@@ -209,7 +209,7 @@ class Safety:
 
     async def _of_code(self, space: str, played: PlayedStory | None, code: str) -> NodeRow | None:
         """The act of a turn, by the turn's id or the end of it; turns of the story played here come first."""
-        stories, is_code = self._logs.stories, len(code.rpartition("/")[0]) >= CODE
+        stories, is_code = self._logs.stories, len(code.rpartition("/")[0]) >= CODE_CHARS
         own = [id for id in played.story.turns if id.endswith(code)] if played is not None and is_code else []
         node_row = await stories.node(space, own[0] if len(own) == 1 else code)
         return await stories.turn_ending(space, code) if node_row is None and is_code else node_row
@@ -228,7 +228,7 @@ class Safety:
         """Whether the run writes another version of the turn, or of a later one, which is not in the log yet."""
         if going.work != "story" or going.verb not in ("retry", "more"):
             return False
-        played = await self._logs.here(going.place)
+        played = await self._logs.played_in(going.place)
         return played is not None and turn in played.story.turns
 
     async def _withdrawn(self, space: str, card: Card) -> list[list[str]]:
@@ -248,12 +248,14 @@ class Safety:
         """
         stories = self._logs.stories
         branches = [row.id for row in await stories.branches(space, card.story)]
-        turns, unpinned = gone([await self._logs.story(space, card.story, branch) for branch in branches])
+        turns, unpinned = withdrawn_by_cards(
+            [await self._logs.story(space, card.story, branch) for branch in branches]
+        )
         rows = await stories.nodes(space, card.story, [(branch, None) for branch in branches])
         bodies, runs = dict[str, str](), set[str]()
         for row in rows:
             body = json.loads(row.body) if row.body and row.kind in WORDED else {}
-            if body and goes(row, body, turns, unpinned):
+            if body and is_withdrawn(row, body, turns, unpinned):
                 # The scene's message must still be found.
                 shown_as = {name: body[name] for name in ("run", "stage") if name in body}
                 bodies[row.id] = (
@@ -272,7 +274,7 @@ class Safety:
         messages: dict[tuple[str, str], None] = {}
         for branch in await self._logs.stories.branches(space, card.story):
             story = await self._logs.story(space, card.story, branch.id)
-            turns = story.gone_with(card.turn)
+            turns = story.turns_from(card.turn)
             for turn in (turn for id, turn in story.turns.items() if id in turns):
                 own = [
                     (turn.id.partition("/")[0], SAID),

@@ -97,10 +97,15 @@ class Table:
         if done.posts:
             await run.begin("posted", "posted", for_all=True)
         for shown in done.turns:
-            if (played := await self._logs.here(request.place)) is None:
+            if (played := await self._logs.played_in(request.place)) is None:
                 return
             story, turn = played.story, played.story.turns.get(shown.turn)
-            if turn is not None and turn.scene is not None and turn.shown_by and turn.id not in story.carded:
+            if (
+                turn is not None
+                and turn.scene is not None
+                and turn.shown_by
+                and turn.id not in story.withdrawn_turns
+            ):
                 by = request.author.name
                 yield scene_changed(story, turn, words_of(story, request), shown.speaker, by=by)
 
@@ -127,7 +132,7 @@ class Table:
             return [shown] if shown is not None else []
 
         for before in await run.step("posted", moved, list[ShownScene]):
-            if (played := await self._logs.here(request.place)) is None:
+            if (played := await self._logs.played_in(request.place)) is None:
                 return
             say, turn = words_of(played.story, request), played.story.turns[before.turn]
             if turn is not played.story.head:  # the story may have continued after a crash
@@ -172,7 +177,7 @@ class Table:
             raise UserError("story.only_gm_passes", name=expected[1])
         body = {"passed": {"after": last_taken(played.story), "count": passed(played.story) + 1}}
         await self._logs.record(played, request, "set", body)
-        now = await self._logs.here(request.place)
+        now = await self._logs.played_in(request.place)
         following = whose(now.story) if now is not None else None
         return Outcome("story.passed", {"name": expected[1], "next": following[1] if following else "?"})
 

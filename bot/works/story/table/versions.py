@@ -40,7 +40,7 @@ class Versions:
 
     async def redo(self, request: Request, say: Words) -> Outcome:
         played = await self._logs.writable(request)
-        if (after := played.story.next) is None:
+        if (after := played.story.redo_turn) is None:
             raise UserError("story.nothing_to_redo")
         number, head = played.story.length + 1, played.story.head
         await self._logs.record(played, request, "head", {}, turn=after.id)

@@ -86,7 +86,7 @@ class CastVerbs:
     async def _reply(self, request: Request, name: str, stage: str, *, last: bool) -> TurnPlan:
         """The turn in which the character replies; it has no author, since no person wrote it."""
         key = stage.replace(SCENE, "act")
-        played = await self._logs.here(request.place, request.id, f"{request.id}/{key}")
+        played = await self._logs.played_in(request.place, request.id, f"{request.id}/{key}")
         if played is None:
             raise UserError("story.none_here")
         body = {"mode": "continue", "text": "", "name": "", "speaker": name}

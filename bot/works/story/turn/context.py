@@ -150,7 +150,7 @@ def parts(story: Story, frame: Frame, *, before: str | None = None, last: str = 
     lore_tokens = [*map(text_tokens, frame.lore)]
     so_far_tokens = min(so_far.TOKENS, max(0, room) // 8)
     sums = _sums(story, len(turns))
-    of_lore = [*story.kept[LORE_TOLD][: len(turns)], sum(lore_tokens)]
+    of_lore = [*story.cache[LORE_TOLD][: len(turns)], sum(lore_tokens)]
     first = _first(story, sums, of_lore, frame, room, so_far_tokens)
     past = so_far.as_prompt(story, turns, first, so_far_tokens)
     free = room - text_tokens(past) - (sums[-1] - sums[first])
@@ -227,16 +227,16 @@ def _sums(story: Story, count: int) -> list[int]:
     """
     turns = story.current_turns
     seq, sums, of_lore = (
-        story.kept.get(SUMS, 0),
-        story.kept.setdefault(SUMMED, [0]),
-        story.kept.setdefault(LORE_TOLD, []),
+        story.cache.get(SUMS, 0),
+        story.cache.setdefault(SUMMED, [0]),
+        story.cache.setdefault(LORE_TOLD, []),
     )
     same = min(story.unchanged_since(seq), len(of_lore), len(turns))
     del sums[same + 1 :], of_lore[same:]
     for turn in turns[same:]:
         sums.append(sums[-1] + (0 if turn.id in story.hidden else _tokens(turn)))
         of_lore.append(turn.lore_tokens)
-    story.kept[SUMS] = story.seq
+    story.cache[SUMS] = story.seq
     return list(sums[: count + 1])
 
 
@@ -255,13 +255,13 @@ def _first(
     Decisions for earlier turns are kept with the story.
     """
     decided_for = frame.batch, frame.recent, room, so_far
-    kept_for, seq, kept = story.kept.get(FIRSTS, (None, 0, []))
+    kept_for, seq, kept = story.cache.get(FIRSTS, (None, 0, []))
     known = min(story.unchanged_since(seq), len(sums) - 1) if kept_for == decided_for else 0
     firsts: list[int] = kept[:known] or [0]
     for count in range(len(firsts), len(sums)):
         firsts.append(_then_first(firsts[-1], count, sums, of_lore, frame, room, so_far))
     # The last one depends on the lore of this very prompt.
-    story.kept[FIRSTS] = decided_for, story.seq, firsts[:-1] or [0]
+    story.cache[FIRSTS] = decided_for, story.seq, firsts[:-1] or [0]
     return firsts[-1]
 
 

@@ -188,7 +188,7 @@ class EditedMessages:
         body = json.loads(act.body)
         if body["mode"] not in ("act", "say"):
             return None
-        played = await self._logs.here(request.place, request.id) if request is not None else None
+        played = await self._logs.played_in(request.place, request.id) if request is not None else None
         if played is None or played.row.id != row.id or act.turn not in played.story.path:
             branch = branch or act.branch_id
             played = PlayedStory(row, branch, await self._logs.story(space, row.id, branch))

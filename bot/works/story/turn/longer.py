@@ -59,7 +59,12 @@ class Longer:
             await run.begin("posted", "posted", for_all=True)
         story = await self._logs.story(request.place.space, plan.story, plan.branch)
         turn = story.turns.get(plan.turn)
-        if turn is not None and turn.scene is not None and turn.shown_by and turn.id not in story.carded:
+        if (
+            turn is not None
+            and turn.scene is not None
+            and turn.shown_by
+            and turn.id not in story.withdrawn_turns
+        ):
             yield scene_changed(story, turn, words_of(story, request), begun.speaker)
 
     async def _begun(self, request: Request) -> Beginning:
@@ -84,7 +89,7 @@ class Longer:
             return ""
         story = await self._logs.story(space, plan.story, plan.branch)
         rest = WatchedScene(players(story, plan), stop=True).feed(rest, last=True).strip()
-        if not rest or plan.turn in story.carded:  # a stop card was played meanwhile
+        if not rest or plan.turn in story.withdrawn_turns:  # a stop card was played meanwhile
             return ""
         between = "\n\n" if begun.text.rstrip().endswith(ENDS) else " "
         body: dict[str, Any] = {"text": f"{begun.text.rstrip()}{between}{rest}", "at": plan.at}

@@ -19,7 +19,7 @@ from bot.work import Run
 from bot.works.story.extraction.extraction import Version, before, events_for, threads_for
 from bot.works.story.log.logs import node
 from bot.works.story.log.story import Story
-from bot.works.story.scene.choices import label, read_choices, under
+from bot.works.story.scene.choices import label, present_buttons_owner, read_choices
 from bot.works.story.screen.entries import is_master
 from bot.works.story.turn import context
 from bot.works.story.turn.context import Parts
@@ -112,7 +112,7 @@ class Questions:
             yield Text(say("story.no_suggestions"))
             return
         yield Text("\n".join(f"{n}. {text}" for n, text in enumerate(suggestions, 1)))
-        present = under(story, plan.story)
+        present = present_buttons_owner(story, plan.story)
         yield Choices(
             say("story.suggest_as"),
             tuple(
@@ -139,7 +139,7 @@ class Questions:
         request, say = run.request, words(run.request.locale)
 
         async def begun() -> TurnPlan:
-            if (played := await self._logs.here(request.place)) is None or played.story.head is None:
+            if (played := await self._logs.played_in(request.place)) is None or played.story.head is None:
                 return await self._scene_verbs.plan(request, None, "", 0)
             return await self._scene_verbs.plan(request, played, played.story.head.id, played.story.seq)
 
@@ -255,7 +255,7 @@ class Questions:
         if head is None or head.scene is None:
             raise UserError("story.nothing_yet")
         plan = await self._scene_verbs.plan(request, played, head.id, head.scene.at or played.story.seq)
-        recalled, lore = await self._logs.searched(request.place.space, head.scene.id)
+        recalled, lore = await self._logs.searches_of(request.place.space, head.scene.id)
         told = is_master(played.story, request.author)
         return replace(plan, recalled=recalled or [], lore=lore or [], told=told)
 

@@ -144,7 +144,7 @@ class Recap:
         days = int(str(request.options.get("idle") or IDLE_DAYS))
 
         async def idle() -> list[str]:
-            played = await self._logs.here(request.place)
+            played = await self._logs.played_in(request.place)
             if played is None or (datetime.now(UTC) - played.row.updated_at).days != days:
                 return []
             head, following = played.story.head, whose(played.story)
@@ -208,7 +208,7 @@ def _played_at(turn: Turn, zone: tzinfo) -> datetime:
     try:
         played = datetime.fromisoformat(turn.act.when)
     except ValueError:
-        played = turn.made
+        played = turn.created_at
     return played.astimezone(zone) if played.tzinfo else played.replace(tzinfo=zone)
 
 

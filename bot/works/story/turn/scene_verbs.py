@@ -20,7 +20,7 @@ from bot.works.story.extraction import continuity
 from bot.works.story.log.logs import Logs, PlayedStory, node, spot
 from bot.works.story.log.story import Story
 from bot.works.story.log.turn import SCENE, Mode
-from bot.works.story.scene.choices import Before
+from bot.works.story.scene.choices import PreviousMessage
 from bot.works.story.sheet.checks import sheets_for
 from bot.works.story.sheet.initiative_verbs import check_turn, of_turn
 from bot.works.story.table.safety import agreement, check_rating
@@ -213,7 +213,7 @@ class SceneVerbs:
         before = None
         if head is not None and (scene := head.scene) is not None:
             speaker = cast.speaker(story, head.act.speaker, own=own)
-            before = Before(head.shown_by, scene.text, head.stage, speaker, head.id)
+            before = PreviousMessage(head.shown_by, scene.text, head.stage, speaker, head.id)
         plan = await self.plan(request, replace(played, story=story_then), act.id, at)
         deed = story_then.turns[act.id].act
         shown = own and not request.proxied and deed.mode in ("act", "say")
@@ -265,7 +265,7 @@ class SceneVerbs:
         if scene is None or head.shown_by == request.id:
             return plan
         by = request.author.name
-        before = Before(
+        before = PreviousMessage(
             head.shown_by, scene.text, head.stage, plan.speaker, head.id, plan.n, again=True, by=by
         )
         return replace(plan, before=before)
@@ -287,7 +287,7 @@ class SceneVerbs:
             at = at if same and head.act == then.turns[head.id].act else None
         plan = await self.plan(request, played, head.id, at or played.story.seq)
         if at is not None and head.scene is not None:
-            recalled, lore = await self._logs.searched(played.row.space, head.scene.id)
+            recalled, lore = await self._logs.searches_of(played.row.space, head.scene.id)
             plan = replace(plan, recalled=recalled, lore=lore or [])
         return plan
 

@@ -20,7 +20,14 @@ from bot.work import Run
 from bot.works.story.log.logs import Logs, node
 from bot.works.story.log.turn import SAID, SCENE, Excerpt
 from bot.works.story.memory.excerpts import as_prompt, excerpts, query_of
-from bot.works.story.scene.choices import carded, read_choices, stopcard, ways, ways_after_refusal, words_of
+from bot.works.story.scene.choices import (
+    buttons_after,
+    buttons_after_refusal,
+    read_choices,
+    stop_card_changed,
+    stopcard_button,
+    words_of,
+)
 from bot.works.story.screen.entries import told
 from bot.works.story.turn import context
 from bot.works.story.turn.refusal import is_refusal
@@ -56,7 +63,7 @@ class SceneWriter:
         """
         story = await self._logs.story(run.request.place.space, plan.story, plan.branch)
         say = words_of(story, run.request)
-        if plan.turn in story.carded:  # the process crashed in between
+        if plan.turn in story.withdrawn_turns:  # the process crashed in between
             yield Stage(plan.stage, "")
             yield Text(say("story.carded"))
             return
@@ -84,7 +91,7 @@ class SceneWriter:
             prompt_sent = replace(asked, recalled=as_prompt(story, recalled)).prompt()
         else:
             prompt_sent = await self.prompt_of(space, plan, lore)
-        card = stopcard(plan.turn, say)
+        card = stopcard_button(plan.turn, say)
         yield Stage(plan.stage, say("story.scene", n=plan.n), plan.speaker, meanwhile=card, answer=True)
         if run.request.files:
             yield Notice(say("story.file_unread"))
@@ -115,11 +122,11 @@ class SceneWriter:
                 await self._keep(run, plan, text, draft.acted_for, lore, stopped=draft.completion is None)
         if not (plan.before is not None and plan.before.again):
             now = await self._logs.story(space, plan.story, plan.branch)
-            if (cleared := carded(now, plan.turn, say)) is not None:
+            if (cleared := stop_card_changed(now, plan.turn, say)) is not None:
                 yield cleared
         if plan.before is not None:  # not earlier: on some platforms it would delay the first words
             now = await self._logs.story(space, plan.story, plan.branch)
-            if (passed_over := plan.before.passed_over(now, say)) is not None:
+            if (passed_over := plan.before.changed(now, say)) is not None:
                 yield passed_over
         text, completion = draft.text, draft.completion
         if plan.hint:
@@ -128,7 +135,7 @@ class SceneWriter:
             yield Notice(say("story.acts_for", names=", ".join(draft.acted_for)))
         if completion is not None and completion.finish == "refusal":
             yield Notice(say("story.finish_refusal"))
-            yield ways_after_refusal(plan.turn, say)
+            yield buttons_after_refusal(plan.turn, say)
         elif not text:
             yield Notice(say("story.nothing_written"))
         elif completion is not None and completion.finish in ("length", "cut") and not plan.demo:
@@ -151,7 +158,7 @@ class SceneWriter:
         story_now = await self._logs.story(space, plan.story, plan.branch)
         turn = story_now.turns.get(plan.turn)
         cut = bool(text) and not plan.demo and (completion is None or completion.finish != "end")
-        for group in ways(offered, turn, say, votes=plan.votes, cut=cut):
+        for group in buttons_after(offered, turn, say, votes=plan.votes, cut=cut):
             yield group
 
     async def prompt_of(self, space: str, plan: TurnPlan, lore: Sequence[LoreEntry]) -> Prompt:

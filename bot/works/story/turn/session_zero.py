@@ -106,7 +106,7 @@ class SessionZero:
 
     async def _progress(self, request: Request, say: Words) -> Progress:
         """Begin, or store an answer. Raises UserError."""
-        played = await self._logs.here(request.place, request.id)
+        played = await self._logs.played_in(request.place, request.id)
         step = str(request.options.get("step") or "")
         if played is None or played.story.path or not played.story.settings.get("zero"):
             if step:

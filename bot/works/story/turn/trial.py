@@ -177,17 +177,17 @@ class Trials:
             return
         story = await self._logs.story(request.place.space, plan.story, plan.branch)
         say, turn = words_of(story, request), story.turns[plan.turn]
-        if turn.scene is None or turn.id in story.carded:
+        if turn.scene is None or turn.id in story.withdrawn_turns:
             return
         shown = scene_changed(story, turn, say)
         yield Stage(SCENE, shown.title, answer=True)
         for content in shown.contents:
             yield content
-        if plan.before is not None and (before := plan.before.passed_over(story, say)) is not None:
+        if plan.before is not None and (before := plan.before.changed(story, say)) is not None:
             yield before
 
     async def _begun(self, request: Request) -> Begun:
-        played = await self._logs.here(request.place, request.id)
+        played = await self._logs.played_in(request.place, request.id)
         if played is None or played.row.id != request.options["story"]:
             return Begun()
         entry = entries(played.story).get(int(str(request.options["n"])))

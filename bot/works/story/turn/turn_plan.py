@@ -27,7 +27,7 @@ from bot.works.story.extraction.extraction import before_turns
 from bot.works.story.log.story import Story
 from bot.works.story.log.turn import SCENE, Excerpt, Turn
 from bot.works.story.memory.excerpts import as_prompt
-from bot.works.story.scene.choices import Before
+from bot.works.story.scene.choices import PreviousMessage
 from bot.works.story.screen.entries import told
 from bot.works.story.turn import context
 from bot.works.story.turn.context import Frame, Parts
@@ -94,7 +94,7 @@ class TurnPlan:
     seconds: float = 20.0
     votes: bool = False
     rolls: list[str] = field(default_factory=list)
-    before: Before | None = None
+    before: PreviousMessage | None = None
     intent: bool = False
     stage: str = SCENE
     speaker: Speaker | None = None

@@ -44,7 +44,7 @@ async def arc(logs: Logs, request: Request, say: Words) -> Answer:
             found = [(each.act, each.text, False) for each in story.arc]
             found[number - 1] = (found[number - 1][0], words, False)
         await logs.append(played, *arc_nodes(story, found, request.id, turn, author))
-    now = await logs.here(request.place)
+    now = await logs.played_in(request.place)
     return shown_arc(now.story if now is not None else story, request, say)
 
 

@@ -43,7 +43,7 @@ def members(story: Story) -> dict[str, str]:
     return {
         id: name
         for id, name in everybody(story).items()
-        if (member := story.party.get(id)) is None or member.here or last.get(id, 0) > member.changed
+        if (member := story.party.get(id)) is None or member.at_table or last.get(id, 0) > member.changed
     }
 
 
@@ -96,7 +96,7 @@ def has_come(story: Story, person: str) -> bool:
     """Whether the person has joined the table or taken a turn, and has not left since."""
     last = max((turn.first for turn in story.turns.values() if turn.act.author == person), default=0)
     member = story.party.get(person)
-    return last > 0 if member is None else member.here or last > member.changed
+    return last > 0 if member is None else member.at_table or last > member.changed
 
 
 def masters(story: Story, author: Author) -> bool:

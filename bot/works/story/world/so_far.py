@@ -76,8 +76,8 @@ class Tiers:
 
     def __post_init__(self) -> None:
         for at, turn in enumerate(self.turns):
-            if turn.found is not None and turn.found.turns > 1:
-                self._read.update(range(at - turn.found.turns + 1, at))
+            if turn.extracted_from_text is not None and turn.extracted_from_text.turns > 1:
+                self._read.update(range(at - turn.extracted_from_text.turns + 1, at))
 
     def part(self, tier: int, first: int) -> Part:
         if (part := self._parts.get((tier, first))) is None:
@@ -154,10 +154,10 @@ def as_prompt(story: Story, turns: Sequence[Turn], until: int, tokens: int) -> s
     """The first `until` turns as the writer reads them, in at most `tokens` tokens; "" for none."""
     if until <= 0 or tokens <= 0:
         return ""
-    kept = story.kept.get(__name__)
+    kept = story.cache.get(__name__)
     if (
         kept is not None
-        and kept[1:4] == (until, tokens, story.summed_at)
+        and kept[1:4] == (until, tokens, story.summary_seq)
         and story.unchanged_since(kept[0]) >= until
     ):
         return str(kept[4])
@@ -169,7 +169,7 @@ def as_prompt(story: Story, turns: Sequence[Turn], until: int, tokens: int) -> s
         if text_tokens(text) > tokens:
             parts = parts[1:]
             text = _told(parts, tokens / needed)
-    story.kept[__name__] = story.seq, until, tokens, story.summed_at, text
+    story.cache[__name__] = story.seq, until, tokens, story.summary_seq, text
     return text
 
 

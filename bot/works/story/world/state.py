@@ -59,7 +59,9 @@ def characters(
         }
     for turn in story.current_turns if turns is None else turns:
         corrections = story.corrections.get(turn.id, ())
-        if not (corrections or turn.scenes or turn.found):  # true of nearly all lines of a chat log
+        if not (
+            corrections or turn.scenes or turn.extracted_from_text
+        ):  # true of nearly all lines of a chat log
             continue
         at = _version(turn) if corrections else 0
         # A correction made before this version was written is older than the events of the version.
@@ -76,14 +78,14 @@ def settled(story: Story, turns: Sequence[Turn]) -> dict[str, Character]:
     Do not change the result.
     """
     first = story.corrections.get("", ())
-    seq, count, begun, before = story.kept.get(__name__, (0, 0, (), None))
+    seq, count, begun, before = story.cache.get(__name__, (0, 0, (), None))
     if before is None or begun != first or count > len(turns) or story.unchanged_since(seq) < count:
         standing = characters(story, turns)
     elif count < len(turns):
         standing = characters(story, turns[count:], before)
     else:
         standing = before
-    story.kept[__name__] = story.seq, len(turns), first, standing
+    story.cache[__name__] = story.seq, len(turns), first, standing
     return standing
 
 
@@ -201,7 +203,7 @@ def done(story: Story, turns: Sequence[Turn] | None = None) -> set[str]:
     _tick(happened, story.ticks.get("", ()))
     for turn in story.current_turns if turns is None else turns:
         ticks = story.ticks.get(turn.id, ())
-        if not (ticks or turn.scenes or turn.found):
+        if not (ticks or turn.scenes or turn.extracted_from_text):
             continue
         at = _version(turn) if ticks else 0
         _tick(happened, [tick for tick in ticks if tick.versions <= at])

@@ -53,7 +53,7 @@ def threads(story: Story, turns: Sequence[Turn] | None = None, current: str = ""
     _change(found, story.threads.get("", ()), 0)
     for number, turn in enumerate(turns, 1):
         changes = story.threads.get(turn.id, ())
-        if not (changes or turn.scenes or turn.found):
+        if not (changes or turn.scenes or turn.extracted_from_text):
             continue
         scene = turn.scene
         at = next((n for n, version in enumerate(turn.scenes) if version is scene), -1)

@@ -74,7 +74,7 @@ class World:
         for shown_by, title in answer.links:
             yield Link(shown_by, title)
         if answer.turn:
-            played = await self._logs.here(request.place)
+            played = await self._logs.played_in(request.place)
             assert played is not None, "it has just been changed"
             story = played.story
             turn = story.turns[answer.turn]
@@ -122,7 +122,7 @@ class World:
         body = {"character": character, "field": field_name, "value": typed_value}
         head, turn = played.story.head, None
         if UNDER in request.options:  # under a flagged scene, the notes were wrong
-            _, id = await self._buttons.scene(request, played)
+            _, id = await self._buttons.turn_of(request, played)
             if id not in played.story.path[: played.story.length]:
                 raise UserError("story.gone")
             turn = head = played.story.turns[id]
@@ -296,7 +296,7 @@ class World:
                 ]
             nodes.append(node(request.id, "chapter", "chapter", body | fields, turn=turn, author=author))
         await self._logs.append(played, *nodes)
-        now_played = await self._logs.here(request.place)
+        now_played = await self._logs.played_in(request.place)
         return shown_chapter(now_played.story if now_played is not None else story, request, say)
 
 

@@ -11,7 +11,7 @@ from bot.works.story.exchange.lorebook import lorebook_of, world_info
 from bot.works.story.exchange.numbers import read, value_of, written
 from bot.works.story.exchange.sillytavern import read_sillytavern, sillytavern
 from bot.works.story.log.nodes import Part
-from bot.works.story.log.story import folded
+from bot.works.story.log.story import fold
 
 NUMBERS = (
     f"[1, 1.0, 1.10, 1e3, 1E+3, -0, -0.0, 0.1, 12345678901234567890, 0.30000000000000004, {'9' * 5_000}]"
@@ -60,9 +60,9 @@ def test_a_chat_goes_out_with_its_authors_numbers_and_its_note() -> None:
     said = f'{{"name": "Mira", "is_user": false, "send_date": 1.7e12, "mes": "Hm.", "extra": {{{MORE}}}}}'
     chat = f"{header}\n{said}\n"
     taken = read_sillytavern(chat.encode(), "sea.jsonl", "local", "s")
-    story = folded([Part("s")], taken.nodes)
+    story = fold([Part("s")], taken.nodes)
     assert story.settings["note"] == "Mira fears Ana."
-    assert story.current_turns[0].made.year == 2023
+    assert story.current_turns[0].created_at.year == 2023
     bodies = [(node.id if node.kind != "set" else "", json.loads(node.body)) for node in taken.nodes]
     sources = {id: body["source"] for id, body in bodies if "source" in body}
     assert sillytavern(story, "Ana", "Mira", sources) == chat, "the same bytes"
@@ -72,7 +72,7 @@ def test_a_chat_goes_out_with_its_authors_numbers_and_its_note() -> None:
     assert MORE in changed
     off = chat.replace('"note_interval": 1.0', '"note_interval": 0')
     taken = read_sillytavern(off.encode(), "sea.jsonl", "local", "s")
-    assert "note" not in folded([Part("s")], taken.nodes).settings, (
+    assert "note" not in fold([Part("s")], taken.nodes).settings, (
         "a note that is switched off is not imported"
     )
     plain = json.loads(sillytavern(story, "Ana", "Mira", {}).splitlines()[0])

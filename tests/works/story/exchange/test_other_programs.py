@@ -18,7 +18,7 @@ from bot.works.story.exchange.msgpackr import DEPTH, unpacked
 from bot.works.story.exchange.passages import Whose
 from bot.works.story.exchange.reading import Found, found_in, parse_lines, read, seems_to_be
 from bot.works.story.log.nodes import Part, lineage
-from bot.works.story.log.story import Story, folded
+from bot.works.story.log.story import Story, fold
 from tests.works.story.exchange.novelai import LOREBOOK, STORY, novelai
 
 WHOSE = Whose("local", "story", "Ana")
@@ -31,7 +31,7 @@ def in_json(tree: Any) -> bytes:
 def story_in(tree: Any, file: str = "sea.json") -> tuple[Story, Imported]:
     imported = found_in(in_json(tree), file, WHOSE)
     assert isinstance(imported, Imported)
-    return folded([Part("story")], imported.nodes), imported
+    return fold([Part("story")], imported.nodes), imported
 
 
 def told(story: Story) -> list[tuple[str, str, str]]:
@@ -135,7 +135,7 @@ def test_the_branches_of_kobold_lite_come_in() -> None:
     assert told(played) == [start, ("Ana", "You knock.", "It opens.")]
     branches = {row.id: row for row in imported.branches}
     assert [row.name for row in imported.branches] == ["", "Branch 1", "Branch 3", "Branch 4"]
-    stories = [folded(lineage(branches, row.id), imported.nodes) for row in imported.branches[1:]]
+    stories = [fold(lineage(branches, row.id), imported.nodes) for row in imported.branches[1:]]
     assert [told(story) for story in stories] == [
         [start, ("Ana", "You knock.", "It opens."), ("Ana", "I go in.", "")],
         [start, ("Ana", "You wait.", "It sinks.")],
@@ -274,7 +274,7 @@ def test_ai_dungeons_cards_scenarios_and_adventures_come_in() -> None:
     assert (imported.story.title, story.settings["premise"], story.settings["note"], len(story.lore)) == (
         "The door", "A lighthouse.", "Be brief.", 1,
     )  # fmt: skip
-    assert f"{story.current_turns[1].made:%H:%M}" == "05:08"
+    assert f"{story.current_turns[1].created_at:%H:%M}" == "05:08"
     assert imported.counts == {"story.import_left_undone": 1, "story.import_left_broken": 1}
     scenario = {
         "title": "T",
@@ -394,7 +394,7 @@ def test_a_channel_of_discords_comes_in_as_a_log_with_speakers_and_dates() -> No
         ("Ana", f"> Ana: {('Aye. ' * 24).strip()} …\n\nSo.", "13"),
     ]
     assert story.current_turns[0].act.when == "2024-03-04T03:01:07+00:00"
-    assert f"{story.current_turns[1].made:%Y-%m-%d %H:%M}" == "2024-03-04 03:02"
+    assert f"{story.current_turns[1].created_at:%Y-%m-%d %H:%M}" == "2024-03-04 03:02"
     assert imported.story.title == "the-door"
     assert imported.counts == {
         "story.import_left_system": 2, "story.import_left_silent": 1, "story.import_left_broken": 2,

@@ -13,7 +13,7 @@ from bot.works.story.exchange.passages import Whose
 from bot.works.story.exchange.reading import found_in
 from bot.works.story.exchange.sillytavern import sillytavern
 from bot.works.story.log.nodes import Part
-from bot.works.story.log.story import Story, folded
+from bot.works.story.log.story import Story, fold
 from bot.works.story.log.turn import Scene
 
 WHOSE = Whose("local", "story", "Ana")
@@ -47,7 +47,7 @@ def lines(*rows: Any) -> bytes:
 def story_in(data: bytes, file: str) -> tuple[Story, Imported]:
     imported = found_in(data, file, WHOSE)
     assert isinstance(imported, Imported)
-    return folded([Part("story")], imported.nodes), imported
+    return fold([Part("story")], imported.nodes), imported
 
 
 def went_out(story: Story, imported: Imported, character: str = "Mira") -> str:
@@ -80,7 +80,7 @@ def test_swipes_become_versions_and_the_shown_one_counts() -> None:
     assert imported.story.title == "storm"
     assert imported.turns == 4
     assert set(story.cast) == {"Mira", "Bo"}
-    assert [f"{turn.made:%Y-%m-%d %H:%M}" for turn in story.current_turns[:2]] == [
+    assert [f"{turn.created_at:%Y-%m-%d %H:%M}" for turn in story.current_turns[:2]] == [
         "2026-03-04 05:06",
         "2026-03-04 05:07",
     ]

@@ -12,7 +12,7 @@ from bot.config.settings import EmbeddingConfig
 from bot.retrieval.embedding import Embedding
 from bot.works.story.config import RecallConfig
 from bot.works.story.log.nodes import Part
-from bot.works.story.log.story import Story, folded
+from bot.works.story.log.story import Story, fold
 from bot.works.story.memory.excerpts import query_of
 from bot.works.story.memory.index import Piece, Pieces
 from bot.works.story.memory.memory import Memory
@@ -103,8 +103,8 @@ async def test_a_place_that_is_found_later_changes_the_pieces_of_its_turn_alone(
 async def test_a_branch_knows_nothing_of_the_chapters_of_another(memory: Memory) -> None:
     tale = Tale()
     turns = [tale.turn(f"Step {n}.", f"We climb to floor {n}.") for n in range(3)]
-    other = folded([Part("main")], tale.nodes)
-    own = folded([Part("main")], [*tale.nodes, Line(90, "n90", "chapter", turns[0], PAGODA)])
+    other = fold([Part("main")], tale.nodes)
+    own = fold([Part("main")], [*tale.nodes, Line(90, "n90", "chapter", turns[0], PAGODA)])
     assert {*await found(memory, own, "the pagoda")} == {*turns[1:]}
     assert not await found(memory, other, "the pagoda", "other")
     assert {*await found(memory, own, "the pagoda")} == {*turns[1:]}

@@ -37,7 +37,7 @@ class Hammered:
         return Place("terminal", space, "terminal", thread)
 
     async def played(self, space: str, thread: str) -> PlayedStory:
-        played = await self.logs.here(self.place(space, thread))
+        played = await self.logs.played_in(self.place(space, thread))
         assert played is not None
         return played
 

@@ -32,7 +32,7 @@ async def test_the_vectors_of_a_scene_go_with_who_put_it_in_own_words(tmp_path: 
         await logs.stories.create(spot(HERE), "story", "The door", "ana")
 
         async def here() -> PlayedStory:
-            played = await logs.here(HERE)
+            played = await logs.played_in(HERE)
             assert played is not None
             return played
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from bot.works.story.exchange.chat_log import read_chat_log
 from bot.works.story.log.nodes import Part
-from bot.works.story.log.story import folded
+from bot.works.story.log.story import fold
 from bot.works.story.memory.pieces import BEFORE_CHARS, LONGEST, embedded, paragraphs, pieces_of
 from tests.works.story.tale import Tale, prose
 
@@ -55,7 +55,7 @@ def test_a_line_of_a_chat_log_is_embedded_with_those_before_it_in_its_scene() ->
     nodes = list(read.nodes)
 
     def texts() -> list[str]:
-        story = folded([Part(read.story.id)], nodes)
+        story = fold([Part(read.story.id)], nodes)
         return [
             embedded(story, story.path, at)[turn.act.id][0][1] for at, turn in enumerate(story.current_turns)
         ]
