@@ -37,7 +37,8 @@ class SmallApp:
     def __init__(self, client: AsyncWebClient, **options: Any) -> None:
         logger = logging.getLogger("small_app")
         self.client = client
-        self.app = AsyncApp(client=client, logger=logger, **options)
+        # Without a name, slack_bolt reads the sources of every caller to find one.
+        self.app = AsyncApp(name="small_app", client=client, logger=logger, **options)
         self.heard: list[Body] = []
         self.retries: list[tuple[str, str]] = []
         self.done: list[Body] = []
