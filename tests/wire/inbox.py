@@ -30,8 +30,11 @@ def rows_of(data: Path, query: str) -> list[tuple[Any, ...]]:
 
 def requests(data: Path, first: int) -> list[tuple[str, str]]:
     """(run, state) as above, of a bot that is at work; "" for a state while it has not ended, or is not shown."""
-    rows, unshown = rows_of(data, query(first)), owed(data)
-    return [(run, state if state in ENDED and run not in unshown else "") for run, state in rows]
+    rows = rows_of(
+        data,
+        f"SELECT id, state, id IN (SELECT run_id FROM unshown) FROM inbox WHERE seq > {first} ORDER BY seq",
+    )
+    return [(run, state if state in ENDED and not unshown else "") for run, state, unshown in rows]
 
 
 def owed(data: Path) -> set[str]:
