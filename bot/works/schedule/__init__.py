@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+from functools import partial
 from typing import TYPE_CHECKING
 
 from bot.kind import Kind, Runs, Typed
@@ -70,7 +71,17 @@ def make(resources: Resources, runs: Runs) -> Work:
         platform = resources.platforms.get(request.place.platform)
         return platform is not None and platform.guest is not None and platform.guest(request)
 
-    return Scheduling(resources.records.schedules, zone, guest)
+    return Scheduling(resources.records.schedules, zone, guest, partial(_names_course, resources))
+
+
+async def _names_course(resources: Resources, request: Request) -> None:
+    """Raises UserError if a lesson's course does not exist."""
+    if request.verb == "lesson":
+        from bot.works.course.catalogue import Catalogues
+        from bot.works.course.course_names import CourseNames, course_named
+
+        catalogue = await Catalogues(resources.outlines, resources.shelves).of(request.place.space)
+        await course_named(CourseNames(resources.embedding), catalogue, request.text)
 
 
 def _service(resources: Resources, runs: Runs, work: Work | None) -> Service:
@@ -92,6 +103,7 @@ async def _checks(resources: Resources, request: Request) -> None:
 
     if request.verb in ("reminder", "recap", "nudge", "lesson"):
         await rule_of(request, str(await resources.settings.zone(request)))
+        await _names_course(resources, request)
 
 
 async def _claims(text: str) -> str:

@@ -20,9 +20,9 @@ TYPED_CHARS: Final = 100
 FARTHEST: Final = timedelta(days=5 * 366)
 """The latest start of a schedule."""
 _WEEKDAYS: Final = "mon-fri"
-_HOURS = re.compile(r"\b(\d{1,2})\s?h\s?(\d{2})?\b", re.IGNORECASE)
+_HOURS = re.compile(r"\b(\d{1,2})\s?h(?:\s?(\d{2}))?\b", re.IGNORECASE)
 """Portuguese hours, which dateparser does not know: "19h", "19h30"."""
-_RELATIVE = re.compile(r"\s*(?:in|em|daqui a)\s", re.IGNORECASE)
+_RELATIVE = re.compile(r"\s*(?:in|em|daqui(?: a)?)\s", re.IGNORECASE)
 _ELAPSED = re.compile(r"\b(?:h|hours?|horas?|min|mins|minutes?|minutos?)\b|\d(?:h|min)\b", re.IGNORECASE)
 """Units of elapsed time, which clock changes do not affect; "in a day" means the same hour tomorrow."""
 _IN_PORTUGUESE = re.compile(r"^n[ao]\s", re.IGNORECASE)
@@ -35,8 +35,15 @@ _DAYTIME = re.compile(
     r"\b(\d{1,2})(?:\s?h\s?|:|\s?horas?)?(\d{2})?\s+d[ae]\s+(manh[ãa]|tarde|noite|madrugada)\b", re.IGNORECASE
 )
 """An hour with its part of the day: "8 da noite", "9h30 da manhã"."""
-_NOON = re.compile(r"\b(?:ao |at )?(?:meio[- ]dia|noon)\b", re.IGNORECASE)
-_BARE_HOUR = re.compile(r"\b(?:[àa]s|at) (\d{1,2})(?!\s?h|[\d:.]|\s?[ap]\.?m)\b", re.IGNORECASE)
+_AT_TWELVE = r"(?:(?:^|\bat )12 |\b(?:ao |at |[àa]s? )?)"
+_NOON = re.compile(rf"{_AT_TWELVE}(?:meio[- ]dia|noon|midday)( e meia)?\b", re.IGNORECASE)
+_MIDNIGHT = re.compile(rf"{_AT_TWELVE}(?:meia[- ]noite|midnight)( e meia)?\b", re.IGNORECASE)
+"""The end of the day that is named with it; the group is the half hour after it."""
+_TONIGHT = re.compile(r"\b(?:tonight|(?:hoje [àa]|n?esta) noite)\b", re.IGNORECASE)
+_OF_EVENING = re.compile(r"\b(\d|1[01])(?=:\d\d\b(?!\s?[ap]\.?m))", re.IGNORECASE)
+_BARE_HOUR = re.compile(
+    r"\b(?:[àa]s|at) (\d{1,2})(?: o['’]clock)?(?!\s?h|[\d:.]|\s?[ap]\.?m)\b", re.IGNORECASE
+)
 _IN_THE_MORNING = re.compile(r"\s+(?:de|pela) manhã\b", re.IGNORECASE)
 _IN_TWO_DAYS = re.compile(r"\b(?:depois de amanhã|(?:the )?day after tomorrow)\b", re.IGNORECASE)
 _DAY_OF_MONTH = re.compile(r"\b(?:n?o )?dia (\d{1,2})\b(\s+de\b|/)?", re.IGNORECASE)
@@ -139,8 +146,12 @@ def _digits(text: str, today: date) -> str:
             month = (month + timedelta(days=31)).replace(day=1)
         return found[0]
 
-    text = _NOON.sub("12:00", _DAYTIME.sub(clock, text))
+    text = _HOURS.sub(lambda hours: f"{hours[1]}:{hours[2] or '00'}", text)
+    text = _NOON.sub(lambda noon: "12:30" if noon[1] else "12:00", _DAYTIME.sub(clock, text))
     text = _IN_THE_MORNING.sub("", _BARE_HOUR.sub(r"\1:00", text))
+    text, tonight = _TONIGHT.subn(today.isoformat(), text)
+    if tonight:
+        text = _OF_EVENING.sub(lambda hour: str(int(hour[1]) + 12), text)
     text = _IN_TWO_DAYS.sub((today + timedelta(days=2)).isoformat(), text)
     return _DAY_OF_MONTH.sub(day_of_month, text)
 
@@ -153,13 +164,12 @@ def read(typed: str, locale: str, zone: str, now: datetime) -> datetime:
     text = " ".join(typed[: 2 * TYPED_CHARS].split())
     local_now = now.astimezone(zone_of(zone)).replace(tzinfo=None)
     relative = _RELATIVE.match(text) is not None
+    midnight = _MIDNIGHT.search(text)
+    text = _MIDNIGHT.sub(" 23:59", text)
     if relative:
-        text = re.sub(r"^daqui a\b", "em", _HALF_HOUR.sub("30 min", text), flags=re.IGNORECASE)
+        text = re.sub(r"^daqui(?: a)?\b", "em", _HALF_HOUR.sub("30 min", text), flags=re.IGNORECASE)
     else:
-        text = _digits(text, local_now.date())
-        text = _HOURS.sub(
-            lambda hours: f"{hours[1]}:{hours[2] or '00'}", _IN_PORTUGUESE.sub("", text, count=1)
-        )
+        text = _IN_PORTUGUESE.sub("", _digits(text, local_now.date()), count=1)
     text, after_today = _NEXT.subn(" ", text)
     moment: datetime | None = None
     if len(text) <= TYPED_CHARS and (relative or _TIME_OF_DAY.search(text)):
@@ -179,6 +189,8 @@ def read(typed: str, locale: str, zone: str, now: datetime) -> datetime:
     # A weekday's name means today if its time is still to come.
     if week_before.date() == local_now.date() and local_now < week_before and not (relative or after_today):
         moment = moment if _NO_WEEKDAY.search(_CLOCK.sub("", text)) else week_before
+    if midnight is not None:
+        moment += timedelta(minutes=31 if midnight[1] else 1)
     if not local_now < moment <= local_now + FARTHEST:
         # A difference of up to a day may come from another time zone.
         past = "schedule.over" if local_now - moment < timedelta(days=1) else "schedule.past"

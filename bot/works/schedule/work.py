@@ -55,6 +55,7 @@ class Scheduling:
     _schedules: Schedules
     _zone: Callable[[Request], Awaitable[str]]
     _guest: Callable[[Request], bool]
+    _names_course: Callable[[Request], Awaitable[None]]
 
     def run(self, run: Run) -> AsyncGenerator[Event, None]:
         verbs = {
@@ -75,6 +76,7 @@ class Scheduling:
             raise UserError("schedule.too_long", most=CHARS)
 
         async def rule() -> Rule:
+            await self._names_course(request)
             return await rule_of(request, await self._zone(request))
 
         async def added() -> bool:

@@ -41,6 +41,17 @@ async def test_courses_are_listed_with_the_total_and_outlined_with_every_link(tm
         assert "no course “quantum chess”. The nearest are: " in missing
 
 
+async def test_only_lessons_of_a_course_that_exists_are_scheduled(tmp_path: Path) -> None:
+    async with opened(tmp_path) as desk:
+        daily = {"when": "in 20 hours", "every": "day"}
+        assert "no course yet" in await desk.said("schedule", "lesson", "bees", **daily)
+        await desk.add(course("keeping_bees.txt"))
+        refused = await desk.said("schedule", "lesson", "quantum chess", **daily)
+        assert "no course “quantum chess”. The nearest are: Keeping Bees: A First Year" in refused
+        assert "0 scheduled here" in await desk.said("schedule", "list")
+        assert "then every day" in await desk.said("schedule", "lesson", "bees", **daily)
+
+
 async def test_a_title_is_a_course_s_identity(tmp_path: Path) -> None:
     async with opened(tmp_path) as desk:
         await desk.add(desk.file("a.txt", KNOTS))

@@ -18,6 +18,8 @@ from bot.works.schedule.asked import reminder_in
         ("remind me how a watch that begins at 19:00 works", None),
         ("me lembra quando a guarda começa: às 9h?", None),
         ("me lembra a regra de luz", None),
+        ("remind me at midnight to feed the starter", ("feed the starter", "at midnight")),
+        ("me lembra amanhã ao meio-dia de pagar a conta", ("pagar a conta", "amanhã ao meio-dia")),
         ("remind me tomorrow", None),
         ("the old queen at 9:00", None),
         ("remind me to " + "water the roses and " * 20 + "at 9:00", None),
