@@ -14,7 +14,7 @@ from operator import attrgetter
 from bot.commands import BARE, DEFAULT_WORK, HELP, MAX_LINE, ROWS, TABLE, WORKS
 from bot.events import OptionValue, UserError
 from bot.verb import Argument, Option, Verb, shown_choices, shown_name, shown_path
-from bot.words import LOCALES, Words, folded, named
+from bot.words import LOCALES, Words, folded, meant, named
 from bot.words import words as catalogue
 
 _SPECIAL = re.compile(r"([\s\"'“”‘’\\])")
@@ -23,19 +23,6 @@ _DASHES = re.compile(r"^(--|—|–)(?=\w)")  # phone keyboards turn two hyphens
 CHOICE_WORDS = 4
 """The most words of a choice's name, "card de personagem (PNG)"."""
 _CLOSING = {'"': '"', "'": "'", "“": "”", "‘": "’"}
-
-
-_ALSO = {
-    "ask": "search find query buscar procurar",
-    "add": "upload import new enviar importar",
-    "remove": "delete erase apagar excluir deletar",
-    "start": "new create begin novo nova criar",
-    "open": "list load resume listar",
-    "report": "stats statistics characters",
-    "list": "show all",
-    "reminder": "add new create criar",
-}
-"""Words that people type for a verb of another name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,8 +191,7 @@ def _verb(words: Sequence[str]) -> tuple[Verb, int]:
 
 def _same(work: str, name: str) -> Verb | None:
     """The work's verb that people also call so."""
-    also = (verb for verb, others in _ALSO.items() if folded(name) in others.split())
-    return next(filter(None, (ROWS.get((work, verb)) for verb in also)), None)
+    return next((row for (of, verb), row in ROWS.items() if of == work and meant(name, f"verb_{verb}")), None)
 
 
 def _named_in_words(first: str, second: str) -> tuple[Verb, int] | None:

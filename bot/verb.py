@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from bot.words import name_in
+from bot.words import meant, name_in
 
 MOST_NUMBER: Final = 50
 """The largest number for an option without a limit of its own: more passages than an answer uses."""
@@ -105,7 +105,7 @@ class Verb:
     waiting turns is limited. `brief`: answered in a few lines, without a message that repeats the command. `speaks`:
     reads aloud on request, even where nothing else is narrated. `hears`: receives a recording of what somebody said.
     `secret`: its text is for one person only, and is refused if it was typed in public; the request then has the option
-    TYPED and no text. `asks_by`: words at the beginning of its text with which it asks a model, too. `guarded`: its
+    TYPED and no text. `asks_by`: the first words of its text with which it asks a model, too. `guarded`: its
     private answer may contain what others there must not read, so no button shares it. `inner`: begun by another run of
     its work (`Run.begin`), and not listed. `tells_admins`: inner; shows admins a note. `outside`: whether it is for
     people from outside (`bot.outsiders`), too, though it asks no model.
@@ -181,7 +181,7 @@ class Verb:
         if self.asks or self.background or self.hears:
             return True
         by_option = any(option.asks and options.get(option.name) for option in self.options)
-        return by_option or text.strip().partition(" ")[0].casefold() in self.asks_by
+        return by_option or meant(text.strip().partition(" ")[0], *self.asks_by) != ""
 
     def for_admins(self, text: str, options: Mapping[str, object]) -> bool:
         """Whether only admins may do it with this text and these options."""

@@ -160,6 +160,20 @@ def named(names: Sequence[str], kind: str, typed: str) -> str | None:
     return None
 
 
+def meant(typed: str, *meanings: str) -> str:
+    """The first of these meanings that has the typed word in the section `typed` of any catalogue; "" for none."""
+    return next((meaning for meaning in meanings if _spelt(typed) in _typed(meaning)), "")
+
+
+@cache
+def _typed(meaning: str) -> frozenset[str]:
+    return frozenset(_spelt(word) for say in map(words, LOCALES) for word in say(f"typed.{meaning}").split())
+
+
+def _spelt(word: str) -> str:
+    return folded(word) or word.strip()  # "-" has no letters to fold
+
+
 @lru_cache(maxsize=100)
 def words(locale: str) -> Words:
     """The catalogue for a locale; pt and pt-PT read Brazilian Portuguese, everything else English."""

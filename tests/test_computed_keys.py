@@ -53,8 +53,10 @@ ENGLISH = words(LOCALES[0]).sentences()
 CODE = [path for folder in ("bot", "storage", "cogs") for path in sorted(Path(folder).rglob("*.py"))]
 SCOPES = [scope for scope in get_args(Scope) if scope != "config"]
 VOICE_SCOPES = [scope for scope in SCOPES if scope != "category"]
-NO_KEYS = {"file.{}", "files.{}", "sutradhar.{}", "samples.{}"}
-"""A file's name, a host's name, the name of a span, and what only the Portuguese catalogue has (see test_words)."""
+NO_KEYS = {"file.{}", "files.{}", "sutradhar.{}", "samples.{}", "typed.{}", "typed.verb_{}"}
+"""A file's name, a host's name, the name of a span, what only the Portuguese catalogue has, and words that people type
+(see test_words).
+"""
 
 
 @cache

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from bot.commands import TABLE
-from bot.words import LOCALES, Words, locale_from, locale_of, words
+from bot.words import LOCALES, Words, locale_from, locale_of, meant, words
 from bot.works import ALL
 
 CODE = [path for folder in ("bot", "storage", "cogs") for path in sorted(Path(folder).rglob("*.py"))]
@@ -133,7 +133,7 @@ def test_no_portuguese_message_has_words_that_no_brazilian_writer_would_use(word
     told = {
         key: re.sub(r"`[^`]*`", "", text)  # examples are a player's words
         for key, text in PORTUGUESE.items()
-        if not key.startswith(("names.", "samples."))
+        if not key.startswith(("names.", "samples.", "typed."))
     }
     assert not {key: text for key, text in told.items() if pattern.search(text)}
 
@@ -183,6 +183,26 @@ def test_no_key_is_unused() -> None:
     made = {text + suffix for text in texts.intersection(ENGLISH) for suffix in suffixes}
     known = texts | made
     assert not [key for key in ENGLISH if key not in known and not key.startswith(prefixes)]
+
+
+def test_a_word_that_people_type_is_understood_in_every_language() -> None:
+    for sentences in (ENGLISH, PORTUGUESE):
+        for meaning in (key.removeprefix("typed.") for key in ENGLISH if key.startswith("typed.")):
+            typed = sentences[f"typed.{meaning}"].split()
+            assert {meant(f" {word.upper()} ", "?", meaning) for word in typed} == {meaning}
+    assert meant("próxima", "back", "next") == meant("proxima", "next") == "next"
+    assert meant("no one", "no") == meant("", "no") == ""
+
+
+def test_only_the_catalogue_has_portuguese_words_for_none_for_all_and_for_verbs() -> None:
+    typed = re.compile(r"typed\.(all|no(ne|body)|verb_\w+)")
+    words_of = [
+        {word for key, text in sentences.items() if typed.match(key) for word in text.split()}
+        for sentences in (ENGLISH, PORTUGUESE)
+    ]
+    prose = ("bot/works/story/extraction/", "bot/speech/")  # what models write, and names of voices
+    found = [where for where, text, _ in literals() if text in words_of[1] - words_of[0]]
+    assert [where for where in found if not where.startswith(prose)] == []
 
 
 @pytest.mark.parametrize(

@@ -69,9 +69,14 @@ async def test_models_are_listed_tried_and_chosen_and_a_server_may_go_away(
             assert without not in said, (action, said)
 
         models = "`ollama:qwen3:8b`, `ollama:llama3.2:latest`"
-        found = f"I found Ollama on this machine with {models}. To use it: `{typed} use ollama`."
+        found = f"I found Ollama on the bot's machine with {models}. To use it: `{typed} use ollama`."
         await says(
-            "", "local:small", "the bot's operator", found, "You have set a key for `keyed`", without="embed"
+            "",
+            "local:small",
+            "the bot's operator",
+            found,
+            "operator has set a key for `keyed`",
+            without="embed",
         )
         await says("try ollama:llama3.2:latest", "answered in", "Hello, I am", without=" <@U1> @everyone")
         await says("try keyed:far", "`keyed:far` answered in", "From far away.")

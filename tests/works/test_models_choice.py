@@ -99,7 +99,7 @@ async def test_a_server_is_offered_and_used_only_once_it_is_chosen(desk: Desk, o
         "I found Ollama with qwen3:8b. To use it: /models use ollama"
     )
     listed = await desk.models()
-    assert "I found Ollama on this machine with `ollama:qwen3:8b`, `ollama:llama3.2`." in listed
+    assert "I found Ollama on the bot's machine with `ollama:qwen3:8b`, `ollama:llama3.2`." in listed
     assert "embed" not in listed
     assert "| answerer | – | – |" in listed
     assert (await desk.roles(), ollama.calls) == ({}, 0)
@@ -130,7 +130,10 @@ async def test_a_model_is_tried_with_its_call_in_the_ledger(desk: Desk, ollama: 
 
 async def test_what_cannot_be_used_is_refused_with_what_to_do(desk: Desk) -> None:
     for text, sentence in (
-        ("use lmstudio", "I found no LM Studio with a model at http://127.0.0.1:9/v1"),
+        (
+            "use lmstudio",
+            "I found no LM Studio with a model at http://127.0.0.1:9/v1. The bot's operator can",
+        ),
         ("use nobody:x", "nobody"),
         ("use openai:gpt-6-luna", "OPENAI_API_KEY"),
         ("use openai", "use openai:MODEL"),

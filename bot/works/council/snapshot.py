@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, cast
 from bot.commands import FOLLOW_UP
 from bot.config.model_spec import ModelSpec
 from bot.events import Request, UserError
-from bot.words import words
+from bot.words import meant, words
 from bot.works.council.config import CouncilConfig
 from bot.works.council.values import Level, Snapshot, names
 
@@ -27,8 +27,6 @@ if TYPE_CHECKING:
 QUESTION_CHARS = 6_000
 """The maximum length of a question: a longer text is a document, and every member would be paid for reading it."""
 
-ALL = ("all", "todas", "tudo")
-"""What asks for every category of research."""
 CATEGORY = "research_"
 """The prefix of prompts for categories of research."""
 
@@ -108,7 +106,7 @@ class Snapshots:
     async def _categories(self, space: str, typed: str) -> list[str]:
         """The requested categories of research, each once. Raises UserError for an unknown one."""
         known_names = await categories(self._prompts, space)
-        if typed.strip().casefold() in ALL:
+        if meant(typed, "all"):
             return known_names
         names = [" ".join(name.split()).casefold().replace(" ", "_") for name in typed.split(",")]
         for name in filter(None, names):

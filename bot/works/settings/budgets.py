@@ -10,7 +10,7 @@ from bot.admin_budgets import MOST, UNITS, Budgets, Holder, SetBudget, Unit, amo
 from bot.events import Event, Place, Request, Stage, Text, UserError
 from bot.markdown import code, table_row
 from bot.names import Names
-from bot.words import Words, words
+from bot.words import Words, meant, words
 from bot.work import Run
 from bot.works.settings.whom import whom
 
@@ -49,7 +49,7 @@ class BudgetTable:
         per = cast("Per", request.options.get("per") or "day")
         author, place = request.author.id, request.place
         whose = self._called(holder, name or of, say)
-        if request.text.strip().casefold() in (OFF, "nenhum", "nada"):
+        if meant(request.text, "none"):
             names = [setting_of(holder, of, per, unit) for unit in UNITS]
             was = await self._settings.reset_all(place, author, names, "space")
             left = [budget for budget in await self._budgets.all(place.space) if budget.setting in names]

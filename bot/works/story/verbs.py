@@ -120,7 +120,7 @@ VERBS: tuple[Verb, ...] = (
             Option("remove", "verbs.option_remove", "flag"),
         ),
         form=("about", "style", "player", "picture"),
-        asks_by=("speak", "all", "fala", "todos"),
+        asks_by=("speak", "all"),
     ),
     _verb(
         "ask",

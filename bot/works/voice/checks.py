@@ -15,6 +15,7 @@ from bot.speech.listening.ears import Ears
 from bot.speech.listening.samples import PROGRAM
 from bot.speech.speech import Speech
 from bot.speech.voices import FASTEST, SLOWEST, parse_list
+from bot.words import meant
 
 if TYPE_CHECKING:
     from bot.config import Config
@@ -26,8 +27,6 @@ FOR_CHANNELS = {"opuslib_next": "opuslib-next-bundled", "davey": "davey", "nacl"
 """The packages for Discord's voice channels: libopus, and two kinds of encryption, end to end and on the way to the
 voice server.
 """
-_ON = frozenset({"on", "yes", "true", "1", "sim", "ligado", "ligada"})
-_OFF = frozenset({"off", "no", "false", "0", "não", "nao", "desligado", "desligada"})
 
 
 def voices(resources: Resources, text: str, *, admin: bool) -> str:
@@ -84,10 +83,10 @@ def speed(text: str) -> str:
 
 def on_or_off(text: str) -> str:
     """The value as it is stored. Raises UserError."""
-    value = text.strip().casefold()
-    if value not in _ON | _OFF:
+    value = meant(text, "on", "yes", "none", "no")
+    if not value:
         raise UserError("voice.on_or_off", value=text[:40])
-    return ON if value in _ON else OFF
+    return ON if value in ("on", "yes") else OFF
 
 
 def examined(config: Config, say: Words) -> Iterator[Check]:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from bot.events import Choice, Choices, Event, Request, Stage, Text, TransientError, UserError
 from bot.markdown import harmless
-from bot.words import Words, words
+from bot.words import Words, meant, words
 from bot.work import Run
 from bot.works.story.log.logs import Logs, node
 from bot.works.story.log.turn import Initiative
@@ -22,11 +22,7 @@ if TYPE_CHECKING:
     from bot.works.story.log.story import Story
     from storage.stories import Node
 
-_STEPS: Final[Mapping[str, str]] = {
-    "begin": "begin", "add": "add", "next": "next", "delay": "delay", "remove": "remove", "end": "end",
-    "começar": "begin", "comecar": "begin", "adicionar": "add", "próximo": "next", "proximo": "next",
-    "adiar": "delay", "remover": "remove", "terminar": "end",
-}  # fmt: skip
+_STEPS: Final = ("begin", "add", "next", "delay", "remove", "end")
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +49,7 @@ class InitiativeVerbs:
     async def _initiative(self, request: Request, say: Words) -> Shown:
         """Show the fight, or carry out a step of it. Raises UserError."""
         first, _, rest = request.text.strip().partition(" ")
-        step = _STEPS.get(first.casefold(), "")
+        step = meant(first, *_STEPS)
         if not step:
             if first:
                 raise UserError("story.initiative_how")

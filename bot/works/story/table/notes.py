@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from bot import mention
 from bot.events import Request, UserError
-from bot.words import Words, folded
+from bot.words import Words, folded, meant
 from bot.works.story import limits
 from bot.works.story.log.logs import Logs, PlayedStory, node
 from bot.works.story.table.about import about_lines, in_words
@@ -27,8 +27,6 @@ if TYPE_CHECKING:
 MEMORY_CHARS: Final = limits.NOTE_CHARS
 MEMORIES = 50
 LISTED = 40
-NONE: Final = ("none", "nada", "nenhum", "nenhuma", "off")
-"""What removes a style of prose or a relation."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +84,7 @@ class Notes:
         before = str(played.story.settings.get("note") or "")
         if not note:
             return Outcome("story.note", {"note": before}) if before else Outcome("story.no_note")
-        kept_note = "" if note.casefold() in ("-", "off", "none", "nada") else note
+        kept_note = "" if meant(note, "none") else note
         body = {"note": kept_note}
         await self._logs.record(played, request, "set", body)
         return Outcome("story.note_set" if kept_note else "story.note_gone")
@@ -167,7 +165,7 @@ class Notes:
             text = "\n".join([*now, *([""] if now else []), say("story.prose_styles"), *described])
             return Outcome(text=text, title=say("story.prose"))
         body: dict[str, Any] = {**options}
-        if name in NONE:
+        if meant(name, "none"):
             body |= {"prose": "", "prose_lines": []}
         elif style := named(styles, request.text):
             body |= {"prose": style.name, "prose_lines": list(style.guidance)}
@@ -202,7 +200,7 @@ class Notes:
             return Outcome(text=text, title=say("story.relations"))
         if len(names) != 2:
             raise UserError("story.relation_format")
-        if folded(name) in NONE or not name.strip():
+        if meant(name, "none") or not name.strip():
             body: dict[str, Any] = {"pair": names, "preset": "", "lines": []}
         elif preset := named(presets, name):
             body = {"pair": names, "preset": preset.name, "lines": preset.lines(*names)}

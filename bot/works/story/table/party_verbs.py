@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 from bot import mention
 from bot.events import Author, Place, Request, UserError
 from bot.verb import TYPED
-from bot.words import Words, words
+from bot.words import Words, meant, words
 from bot.works.story.log.logs import Logs, PlayedStory, node
 from bot.works.story.log.story import Story
 from bot.works.story.world import cast
@@ -35,8 +35,6 @@ SHOWN: Final = 20
 LONGEST: Final = timedelta(days=60)
 _SPAN = re.compile(r"(\d{1,5})\s*(min|minutes?|minutos?|h|hours?|horas?|d|days?|dias?)", re.IGNORECASE)
 _MINUTES: Final = {"m": 1, "h": 60, "d": 24 * 60}
-NOBODY: Final = ("nobody", "none", "-", "ninguém", "ninguem")
-_NONE: Final = ("off", "none", "-", "0", "nada", "não", "nao")
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +149,7 @@ class PartyVerbs:
             return Outcome("story.gm_is", {"name": name}) if name else Outcome("story.gm_nobody")
         if not masters(story, request.author):
             raise UserError("story.only_gm")
-        if text.casefold() in NOBODY:
+        if meant(text, "nobody", "none"):
             await self._logs.record(played, request, "set", {"gm": ""})
             return Outcome("story.gm_none")
         id, name = named(story, text)
@@ -171,7 +169,7 @@ class PartyVerbs:
             raise UserError("story.only_gm")
         match = _SPAN.fullmatch(text)
         minutes = int(match[1]) * _MINUTES[match[2][0].casefold()] if match else 0
-        if text.casefold() not in _NONE and not 0 < minutes <= LONGEST.total_seconds() // 60:
+        if not meant(text, "none", "no") and not 0 < minutes <= LONGEST.total_seconds() // 60:
             raise UserError("story.deadline_how")
         body = {"deadline": minutes}
         await self._logs.record(played, request, "set", body)

@@ -27,7 +27,7 @@ from bot.events import (
     Unquoted,
     UserError,
 )
-from bot.words import Words, words
+from bot.words import Words, meant, words
 from bot.work import Run
 from bot.works.story.limits import AGREED_CHARS
 from bot.works.story.log.logs import Logs, PlayedStory, node
@@ -42,7 +42,6 @@ if TYPE_CHECKING:
     from storage.stories import NodeRow
 
 MATURE: Final = "mature"
-NOTHING: Final = ("-", "none", "off", "nada", "nenhum", "nenhuma")
 
 WORDED: Final = (
     "act", "scene", "choices", "hint", "extracted", "corrected", "ticked", "chapter", "cast", "intent", "memory",
@@ -82,7 +81,7 @@ def agreement(request: Request) -> dict[str, str]:
             text = " ".join(str(value).split())
             if len(text) > AGREED_CHARS:
                 raise UserError("story.long_agreement", length=len(text), limit=AGREED_CHARS)
-            limits[name] = "" if text.casefold() in NOTHING else text
+            limits[name] = "" if meant(text, "none") else text
     return limits
 
 

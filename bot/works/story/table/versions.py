@@ -5,20 +5,16 @@ words.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any
 
 from bot.events import Request, UserError
-from bot.words import Words
+from bot.words import Words, meant
 from bot.works.story.log.logs import Logs
 from bot.works.story.log.turn import SCENE
 from bot.works.story.table.outcome import Messages, Outcome, hush_of
 
 DIGITS = 7
 """A number with this many digits is no scene's."""
-_STEPS: Final = dict.fromkeys(("next", "próxima", "proxima", "seguinte"), 1) | dict.fromkeys(
-    ("back", "prev", "previous", "voltar", "anterior"), -1
-)
-"""The words for another version, with the step to it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +52,8 @@ class Versions:
         to, number = request.text.strip().casefold(), played.story.path.index(turn.id) + 1
         if len(versions) == 1 and to != "1":
             raise UserError("story.one_version", n=number)
-        chosen = (now + _STEPS[to]) % len(versions) if to in _STEPS else int(to) - 1 if to.isdecimal() else -1
+        step = {"next": 1, "back": -1}.get(meant(to, "next", "back"))
+        chosen = int(to) - 1 if to.isdecimal() else -1 if step is None else (now + step) % len(versions)
         if not 0 <= chosen < len(versions):
             raise UserError("story.no_version", n=to[:40], count=len(versions))
         scene = versions[chosen]

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final
 from bot.conversation import session_for, title_of
 from bot.events import Changed, Choice, Choices, Event, Place, Request, Stage, Text, UserError
 from bot.markdown import harmless
-from bot.words import Words, name_of, named, words
+from bot.words import Words, meant, name_of, named, words
 from bot.work import Run
 from bot.works.story.limits import AGREED_CHARS
 from bot.works.story.log.logs import Logs, PlayedStory, node, spot
@@ -24,7 +24,7 @@ from bot.works.story.log.story import Story
 from bot.works.story.sheet.sheet_verbs import SHEETS, chosen
 from bot.works.story.sheet.template import templates
 from bot.works.story.table.about import about_lines, in_words
-from bot.works.story.table.safety import NOTHING, agreed_lines, check_rating
+from bot.works.story.table.safety import agreed_lines, check_rating
 from bot.works.story.turn.scene_verbs import people
 from bot.works.story.turn.turn_plan import TurnPlan
 from bot.works.story.world import cast
@@ -38,8 +38,6 @@ if TYPE_CHECKING:
 STEPS: Final = ("premise", "tone", "rating", "lines", "veils", "cast", "sheets", "mode")
 BEGIN: Final = "begin"
 """The step after the last question."""
-SKIP: Final = ("skip", "pular", "pula", *NOTHING)
-YES: Final = ("yes", "y", "ok", "go", "begin", "start", "sim", "s", "vamos", "começa", "começar", "pode")
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,11 +117,11 @@ class SessionZero:
         if step and (step != now or request.answers not in ("", shown_by)):
             raise UserError("story.zero_answered")
         nodes: list[Node] = []
-        skips = bool(request.options.get("skip")) or (now != BEGIN and text.casefold() in SKIP)
+        skips = bool(request.options.get("skip")) or (now != BEGIN and meant(text, "skip", "none") != "")
         if request.options.get("back"):
             following, line = _before(now), f"← {say('story.zero_left')}"
         elif now == BEGIN:
-            if step or text.casefold() in YES:
+            if step or meant(text, "yes", "go"):
                 return await self._open(request, played, shown_by)
             following, line = BEGIN, ""
         elif skips or text:

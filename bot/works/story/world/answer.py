@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Final
 
 from bot.events import Choice
 from bot.works.story.world.to_come import ToCome
-
-YES: Final = ("yes", "sim", "true", "x")
-NO: Final = ("no", "não", "nao", "false", "-")
 
 
 @dataclass(frozen=True, slots=True)

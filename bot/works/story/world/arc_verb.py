@@ -7,18 +7,17 @@ from typing import TYPE_CHECKING
 
 from bot.events import Choice, Request, UserError
 from bot.verb import PRIVATE
+from bot.words import meant
 from bot.works.story.log.logs import Logs, node
 from bot.works.story.world import arc as arcs
 from bot.works.story.world import state, to_come
-from bot.works.story.world.answer import NO, YES, Answer
+from bot.works.story.world.answer import Answer
 from bot.works.story.world.order import leader, masters, names_of
 
 if TYPE_CHECKING:
     from bot.words import Words
     from bot.works.story.log.story import Story
     from storage.stories import Node
-
-OFF = ("off", "none", "-", "nada", "nenhum")
 
 
 async def arc(logs: Logs, request: Request, say: Words) -> Answer:
@@ -32,12 +31,12 @@ async def arc(logs: Logs, request: Request, say: Words) -> Answer:
     number = int(typed[:9]) if colon and typed.isascii() and typed.strip().isdecimal() else 0
     if colon and typed.strip().isdecimal() and not 1 <= number <= len(story.arc):
         raise UserError("story.no_milestone", n=number, count=len(story.arc))
-    if number and (answer := said.strip().casefold()) in (*YES, *NO):
-        ticked = {"event": story.arc[number - 1].id, "happened": answer in YES}
+    if number and (answer := meant(said, "yes", "no")):
+        ticked = {"event": story.arc[number - 1].id, "happened": answer == "yes"}
         await logs.record(played, request, "ticked", ticked, turn=turn)
     else:
-        found = [] if text.casefold() in OFF else arcs.read(said if number else text)
-        if not found and text.casefold() not in OFF:
+        found = [] if meant(text, "none") else arcs.read(said if number else text)
+        if not found and not meant(text, "none"):
             raise UserError("story.arc_how")
         if number:
             words = found[0][1]

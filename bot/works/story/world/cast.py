@@ -8,11 +8,11 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Final, Literal, TypeAlias
+from typing import Any, Final
 from urllib.parse import urlsplit
 
 from bot.events import OptionValue, Speaker, UserError
-from bot.words import Words
+from bot.words import Words, meant
 from bot.works.story import limits
 from bot.works.story.log.story import Story
 
@@ -27,12 +27,6 @@ PICTURE_CHARS: Final = limits.PICTURE_CHARS
 ROLES: Final = ("about", "style", "player", "picture", "remove")
 """The options that describe a character."""
 
-Word: TypeAlias = Literal["", "speak", "mute", "unmute", "all"]
-_WORDS: Final[Mapping[str, Word]] = {
-    "speak": "speak", "fala": "speak", "mute": "mute", "cala": "mute", "unmute": "unmute", "reativa": "unmute",
-    "descala": "unmute",  # the Portuguese word of earlier releases
-    "all": "all", "todos": "all",
-}  # fmt: skip
 _BULLET = re.compile(r"^\s*(?:[-*•–—]+|\(?\d{1,2}[.):])\s+")
 _NAMED = re.compile(r"^(\w[^:|]{0,59}?)\s*(?::|\s[-–—]\s)\s*(\S.*)$")
 _STYLE = re.compile(r"\b(?:style|dialogue|voice|talks?|speech|estilo|fala)\s*:\s*", re.IGNORECASE)
@@ -58,7 +52,7 @@ class Character:
         return {"about": self.about} | ({"style": self.style} if self.style else {})
 
 
-def typed(text: str, options: Mapping[str, OptionValue]) -> tuple[Word, str]:
+def typed(text: str, options: Mapping[str, OptionValue]) -> tuple[str, str]:
     """The word at the beginning of the argument of `cast`, and the name that follows; "" where it is a sheet.
 
     Text with a colon, or with an option that describes a character, is a sheet: so a character may be called "Speak".
@@ -66,12 +60,12 @@ def typed(text: str, options: Mapping[str, OptionValue]) -> tuple[Word, str]:
     if ":" in text or any(options.get(name) for name in ROLES):
         return "", text
     first, _, name = " ".join(text.split()).partition(" ")
-    word = _WORDS.get(first.casefold(), "")
+    word = meant(first, "speak", "mute", "unmute", "all")
     return ("", text) if not word or (word == "all" and name) else (word, name)
 
 
 def is_all(name: str) -> bool:
-    return _WORDS.get(name.casefold()) == "all"
+    return meant(name, "all") != ""
 
 
 def called(story: Story, name: str) -> str:

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Final, Literal
+from typing import Final
 
 from bot import untrusted
 from bot.events import UserError
+from bot.words import meant
 from bot.works.story import limits
 from bot.works.story.log.story import Story
 from bot.works.story.log.turn import KeyEvent, ThreadChange, Turn
@@ -23,13 +24,6 @@ OFFERED: Final = 6
 """The open threads that choices may take up: the newest."""
 NEW: Final = 2
 """The maximum number of threads that begin in one scene."""
-
-_Word = Literal["open", "close", "rename"]
-_WORDS: Final[dict[str, _Word]] = {
-    **dict.fromkeys(("open", "reopen", "abre", "abra", "abrir", "reabre", "reabra", "reabrir"), "open"),
-    **dict.fromkeys(("close", "fecha", "feche", "fechar"), "close"),
-    **dict.fromkeys(("rename", "renomeia", "renomeie", "renomear"), "rename"),
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,11 +99,11 @@ def changed(story: Story, text: str, id: str) -> Thread:
     Raises UserError.
     """
     first, _, rest = " ".join(text.split()).partition(" ")
-    word, (number, _, name) = _WORDS.get(first.casefold()), rest.partition(" ")
+    word, (number, _, name) = meant(first, "open", "close", "rename"), rest.partition(" ")
     if word == "open" and any(map(str.isalnum, rest)) and not rest.isdecimal():
         return Thread(id, rest[:CHARS], story.length)
     known = threads(story)
-    if word is None or not number.isdecimal() or (word == "rename") != bool(name):
+    if not word or not number.isdecimal() or (word == "rename") != bool(name):
         raise UserError("story.threads_how")
     if not 1 <= (n := int(number[:9])) <= len(known):
         raise UserError("story.no_thread", n=n, count=len(known))

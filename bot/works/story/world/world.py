@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from bot.commands import UNDER
 from bot.events import Choices, Event, Link, Request, Stage, Text, UserError
-from bot.words import Words, words
+from bot.words import Words, meant, words
 from bot.work import Run
 from bot.works.story import limits
 from bot.works.story.log.logs import node
@@ -19,7 +19,7 @@ from bot.works.story.log.story import Story
 from bot.works.story.log.turn import Chapter, KeyEvent, Turn
 from bot.works.story.scene.choices import scene_changed, words_of
 from bot.works.story.world import arc_verb, cast, state, threads, to_come
-from bot.works.story.world.answer import NO, YES, Answer
+from bot.works.story.world.answer import Answer
 from bot.works.story.world.noticed import first_sheet
 from bot.works.story.world.order import leader, masters, names_of
 
@@ -117,7 +117,9 @@ class World:
             raise UserError("story.correct_field", name=of[: cast.NAME_CHARS])
         typed_value = " ".join(value.split())[:VALUE_CHARS]
         typed_value = (
-            ("no" if typed_value.casefold() in (*NO, "") else "yes") if field_name == "dead" else typed_value
+            ("no" if not typed_value or meant(typed_value, "no") else "yes")
+            if field_name == "dead"
+            else typed_value
         )
         body = {"character": character, "field": field_name, "value": typed_value}
         head, turn = played.story.head, None
@@ -231,11 +233,11 @@ class World:
         if not masters(played.story, request.author):  # an answer would reveal the event
             raise UserError("story.only_gm_sees", name=names_of(played.story).get(leader(played.story), "?"))
         event_typed, _, answer_typed = request.text.rpartition(":")
-        folded, answer = " ".join(event_typed.casefold().split()), answer_typed.strip().casefold()
-        event = _event(played.story, folded) if folded and answer in (*YES, *NO) else None
+        folded, answer = " ".join(event_typed.casefold().split()), meant(answer_typed, "yes", "no")
+        event = _event(played.story, folded) if folded and answer else None
         if event is None:
             raise UserError("story.tick_how")
-        head, happened = played.story.head, answer in YES
+        head, happened = played.story.head, answer == "yes"
         body = {"event": event.id, "happened": happened}
         await self._logs.record(played, request, "ticked", body, turn=head.id if head is not None else "")
         # An event that is open again is to come, so it is not named here.
