@@ -163,18 +163,19 @@ class ParameterRules:
         return False
 
 
-class Cooldowns:
-    """Models that failed recently and are tried last for a while. Kept in memory only."""
+class Cooldowns(dict[str, tuple[float, str]]):
+    """For each model that failed since its last answer: the end of its pause, in which it is tried last, and the fault.
+    Kept in memory only.
+    """
 
     def __init__(self, clock: Callable[[], float]) -> None:
+        super().__init__()
         self._clock = clock
-        self.until: dict[str, tuple[float, str]] = {}
-        """For each model that failed since its last answer, the end of its pause, and the fault."""
 
     def active(self, chain: Iterable[str]) -> dict[str, str]:
         """The models of `chain` that are paused now, with their faults."""
         now = self._clock()
-        return {model: self.until[model][1] for model in chain if self.until.get(model, (now,))[0] > now}
+        return {model: self[model][1] for model in chain if self.get(model, (now,))[0] > now}
 
     def start(self, model: str, error: UserError) -> str:
         """Pause a model for as long as its fault suggests; returns the fault's name."""
@@ -183,5 +184,5 @@ class Cooldowns:
         if fault == "rate_limit" and isinstance(error, ModelError) and error.retry_after_s:
             rest = min(error.retry_after_s, LONGEST_REST_S)
         if rest:
-            self.until[model] = (self._clock() + rest, fault)
+            self[model] = (self._clock() + rest, fault)
         return fault

@@ -296,7 +296,7 @@ class Models:
                 passed[model] = self._cooldowns.start(model, error)
                 log.warning("%s of %s: %s failed: %s", step, run.id, model, error)
             if answered:
-                self._cooldowns.until.pop(model, None)
+                self._cooldowns.pop(model, None)
                 self.failing.pop(model.partition(":")[0], None)
                 return
         raise failed[chain[0]]
