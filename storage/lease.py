@@ -267,7 +267,8 @@ class Lease:
             except LeaseLost:
                 return
             except (psycopg.Error, OSError, StorageFault) as error:  # TimeoutError is one of these
-                _log.warning("the connection that keeps the lease on the database is lost: %s", error)
+                line = str(error).partition("\n")[0]
+                _log.warning("the connection that keeps the lease on the database is lost: %s", line)
                 await self._close()
                 if began - (self._renewed or began) > self._lease_s:
                     return

@@ -6,9 +6,11 @@ Its rows are copied unchanged: an unfinished run continues from them in any data
 from __future__ import annotations
 
 import logging
+import re
 import sqlite3
 import sys
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -31,6 +33,17 @@ IDLE_MS = 60_000
 """After how many idle milliseconds the server ends one of the engine's transactions."""
 
 
+QUIET_S = 60.0
+"""For how many seconds only one line says that the database is away."""
+_LOST = re.compile(
+    r"psycopg\.(OperationalError|errors\.(AdminShutdown|CrashShutdown|CannotConnectNow))"
+    r"|server closed the connection|terminating connection|connection (is|was) (bad|closed|lost)"
+)
+"""How the text of a psycopg error begins that says that the server is away."""
+
+_log = logging.getLogger(__name__)
+
+
 def addresses(url: str | None, data: Path) -> Addresses:
     """The addresses of the storage's and the engine's database; `url` is from the settings, None for files in the data
     folder.
@@ -43,10 +56,34 @@ def addresses(url: str | None, data: Path) -> Addresses:
 
 
 def keep_quiet() -> None:
-    """Keep DBOS from logging to the console, as it does if its logger has no handler."""
+    """Keep DBOS from logging to the console, as it does if its logger has no handler, and from filling the log while
+    the database is away.
+    """
     logger = logging.getLogger("dbos")
     if not logger.handlers:
         logger.addHandler(logging.NullHandler())
+    if not logger.filters:
+        logger.addFilter(_outages())
+
+
+def _outages() -> Callable[[logging.LogRecord], bool]:
+    """Lets pass what does not tell of a lost connection. Of what does, one line a minute is logged as a warning, and
+    everything with its traceback at level DEBUG: DBOS's threads repeat it several times a second.
+    """
+    quiet_until = 0.0
+
+    def passes(record: logging.LogRecord) -> bool:
+        nonlocal quiet_until
+        told, fault = record.getMessage(), record.exc_info[1] if record.exc_info else None
+        if not (fault_of(fault).away if fault is not None else _LOST.search(told)):
+            return True
+        _log.debug("%s", told, exc_info=fault)
+        if time.monotonic() >= quiet_until:
+            quiet_until = time.monotonic() + QUIET_S
+            _log.warning("the database is away; runs wait for it: %s", str(fault or told).partition("\n")[0])
+        return False
+
+    return passes
 
 
 def prepare(url: str) -> None:
@@ -63,6 +100,7 @@ def prepare(url: str) -> None:
 def server_engine(url: str, lease: Lease) -> SqlEngine:
     """An engine for a database server; its connections close with the lease."""
     from sqlalchemy import create_engine, event
+    from sqlalchemy.engine import ExceptionContext
 
     named: dict[str, Any] = {
         "application_name": lease.name,
@@ -71,6 +109,13 @@ def server_engine(url: str, lease: Lease) -> SqlEngine:
     named |= network_limits(url)
     engine = create_engine(url, connect_args=named, pool_pre_ping=True, pool_size=20, max_overflow=0)
     event.listen(engine, "connect", lease.admit)
+
+    @event.listens_for(engine, "handle_error")
+    def _no_connection(context: ExceptionContext) -> None:
+        # DBOS waits for a server only if it knows the text of the error, and it does not know that of a missing socket.
+        if context.connection is None and fault_of(context.original_exception).away:
+            context.is_disconnect = True
+
     return engine
 
 

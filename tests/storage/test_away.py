@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import AsyncGenerator, AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
 
+import psycopg
 import pytest
 from sqlalchemy import text
 from sqlalchemy.engine import make_url
+from sqlalchemy.exc import OperationalError
 
 from bot.app import App
 from bot.config import load
 from bot.events import Event, Status, Text
 from bot.llm.completion import Completion
 from bot.runs.engine import wait_for_answer
+from bot.runs.engine_database import keep_quiet, server_engine
 from bot.work import Run
 from storage import patience
 from storage.db import Database
@@ -194,6 +198,36 @@ async def test_a_run_goes_on_once_the_server_is_back(proxy: Proxy, tmp_path: Pat
     async with running(proxy, tmp_path, hello, recorder := Recorder()) as app:
         assert await (await app.perform(asked("one", "hello"))).wait() == "done"
     assert recorder.events["one"] == [Text("found"), Text("said")]
+
+
+async def test_the_engine_waits_for_a_server_whose_socket_is_missing(tmp_path: Path) -> None:
+    engine = server_engine(f"postgresql+psycopg://postgres@/x?host={tmp_path}", Lease("postgresql:///x"))
+    with pytest.raises(OperationalError) as missing:
+        await asyncio.to_thread(engine.connect)
+    assert "No such file" in str(missing.value)
+    assert missing.value.connection_invalidated, "what the engine tries again"
+
+
+def test_one_line_of_the_log_says_that_the_database_is_away(caplog: pytest.LogCaptureFixture) -> None:
+    keep_quiet()
+    log, lost = (
+        logging.getLogger("dbos"),
+        psycopg.OperationalError("server closed the connection\nunexpectedly"),
+    )
+    caplog.set_level(logging.DEBUG)
+    for n in range(3):
+        log.error("Exception encountered in asynchronous workflow:", exc_info=lost)
+        log.warning(f"Notification listener error: {lost} {n}")
+    log.error("Exception encountered in asynchronous workflow:", exc_info=ValueError("another"))
+    log.warning("Key k not found")
+    warned = [record for record in caplog.records if record.levelno > logging.DEBUG]
+    assert [record.getMessage() for record in warned] == [
+        "the database is away; runs wait for it: server closed the connection",
+        "Exception encountered in asynchronous workflow:",
+        "Key k not found",
+    ]
+    assert [record.exc_info is not None for record in warned] == [False, True, False]
+    assert sum(record.exc_info is not None for record in caplog.records) == 4, "with tracebacks at DEBUG"
 
 
 async def test_what_was_acknowledged_begins_once_the_server_is_back(proxy: Proxy, tmp_path: Path) -> None:
