@@ -335,7 +335,7 @@ async def test_the_writer_thinks_up_a_cast(tmp_path: Path, writer: Writer) -> No
         assert "Mira" not in texts(made)
         assert "because they were already in the cast: mira" in str(made)
         asked = last(writer.asked[-1])
-        assert "invent 3 characters" in asked
+        assert "invent 3 different characters" in asked
         assert "two keepers and a bird" in asked
         listed = texts(await talk.say("/story cast"))
         assert "**Mira**: a diver" in listed
