@@ -58,7 +58,7 @@ VERBS: tuple[Verb, ...] = (
     ),
     _verb(
         "criteria",
-        "Is it true, and does it say what it rests on?",
+        "Is it true, and does it give its reasons?",
         Argument("text", "verbs.arg_criteria", required=False, most=1_000),
         sets=True,
     ),
