@@ -1,5 +1,5 @@
-"""The commands `db backup|restore|move|size`: they run `storage.copying` and `storage.room`, and print progress and
-errors.
+"""The commands `db backup|restore|move|size`: they run `storage.copying` and `storage.disk_usage`, and print progress
+and errors.
 
 Nothing that is printed or raised here contains a URL's password.
 """
@@ -25,7 +25,7 @@ from bot.words import Words
 if TYPE_CHECKING:
     from bot.config import Config
     from storage.copying.archive import Manifest
-    from storage.room import Room
+    from storage.disk_usage import DiskUsage
 
 QUIET_S = 1.0
 """After how many seconds progress is shown."""
@@ -117,7 +117,7 @@ def move(config: Config, say: Words, url: str) -> int:
     from bot.config.file import URLS
     from bot.runs.engine_database import addresses, prepare
     from storage.copying import MOVED, vectors_in_postgres
-    from storage.copying.databases import shown
+    from storage.copying.databases import without_password
     from storage.copying.move import move as moved
     from storage.copying.move import put_aside, set_aside
 
@@ -125,13 +125,13 @@ def move(config: Config, say: Words, url: str) -> int:
     if keeps_files(url):
         return _move_files(config, say, url)
     try:
-        bare = shown(url)
+        bare = without_password(url)
     except ValueError:
         bare = ""
     if not bare.startswith(starts):
         raise UserError("db.url", starts=", ".join(starts))
     source, target = (addresses(of, config.data_dir) for of in (config.storage.url, url))
-    if shown(source.storage) == shown(target.storage):
+    if without_password(source.storage) == without_password(target.storage):
         raise UserError("db.same", url=bare)
     folder = config.data_dir / "chroma"
     with _locked(config):
@@ -139,7 +139,7 @@ def move(config: Config, say: Words, url: str) -> int:
             where = None if config.storage.chroma_url else folder
             filled = moved(source, target, prepare, progress, where)
             vectors = vectors_in_postgres.count_in(target)
-        (config.data_dir / MOVED).write_text(shown(target.storage), encoding="utf-8")
+        (config.data_dir / MOVED).write_text(without_password(target.storage), encoding="utf-8")
         aside = set_aside(source)
         if vectors is not None and where is not None:
             aside += put_aside(folder)
@@ -180,35 +180,40 @@ def _move_files(config: Config, say: Words, url: str) -> int:
 def size(config: Config, say: Words, out: BinaryIO | None) -> int:
     """Print what takes up space, the largest first; on `out` as one line of JSON."""
     from bot.runs.engine_database import addresses
-    from storage.room import rooms, stored
+    from storage.disk_usage import disk_usage, file_store_usage
 
     with _told(say, config.data_dir):
-        found = rooms(addresses(config.storage.url, config.data_dir), config.data_dir, config.models_dir)
+        usages = disk_usage(
+            addresses(config.storage.url, config.data_dir), config.data_dir, config.models_dir
+        )
         if config.storage.files != "folder":
-            found += asyncio.run(stored(file_store(config), config.storage.files))
-            found.sort(key=lambda room: (-room.bytes, room.name))
+            usages += asyncio.run(file_store_usage(file_store(config), config.storage.files))
+            usages.sort(key=lambda usage: (-usage.bytes, usage.name))
     if out is not None:
         with out:
-            whole = {"bytes": sum(room.bytes for room in found), "parts": [_record(room) for room in found]}
+            whole = {
+                "bytes": sum(usage.bytes for usage in usages),
+                "parts": [_record(usage) for usage in usages],
+            }
             out.write(json.dumps(whole, ensure_ascii=False).encode() + b"\n")
         return 0
-    empty = [room for room in found if room.rows == 0]
-    lines = [(room.name, say(f"db.kind_{room.kind}"), room.rows, room.bytes) for room in found]
+    empty = [usage for usage in usages if usage.rows == 0]
+    lines = [(usage.name, say(f"db.kind_{usage.kind}"), usage.rows, usage.bytes) for usage in usages]
     lines = [line for line in lines if line[2] != 0 and line[3]]
     if empty:
-        lines.append((say("db.empty", n=len(empty)), "", None, sum(room.bytes for room in empty)))
+        lines.append((say("db.empty", n=len(empty)), "", None, sum(usage.bytes for usage in empty)))
     width = max((len(name) for name, *_ in lines), default=0)
     kinds = max((len(kind) for _, kind, *_ in lines), default=0)
     for name, kind, rows, taken in lines:
         count = "" if rows is None else f"{rows:,}"
         print(f"{_size(taken):>10}  {kind:<{kinds}}  {name:<{width}}  {count:>12}".rstrip())
-    print(f"{_size(sum(room.bytes for room in found)):>10}  {say('db.whole')}")
+    print(f"{_size(sum(usage.bytes for usage in usages)):>10}  {say('db.whole')}")
     return 0
 
 
-def _record(room: Room) -> dict[str, object]:
-    record: dict[str, object] = {"kind": room.kind, "name": room.name, "bytes": room.bytes}
-    return record if room.rows is None else record | {"rows": room.rows}
+def _record(usage: DiskUsage) -> dict[str, object]:
+    record: dict[str, object] = {"kind": usage.kind, "name": usage.name, "bytes": usage.bytes}
+    return record if usage.rows is None else record | {"rows": usage.rows}
 
 
 def _counts(manifest: Manifest) -> dict[str, int]:
@@ -250,8 +255,8 @@ def _told(say: Words, what: object, *urls: str) -> Iterator[Bar]:
     except DatabaseBusy as busy:
         raise UserError("storage.busy_database", machine=busy.machine or "?") from None
     except Occupied as occupied:
-        key = "db.occupied" if occupied.what else "db.occupied_server"
-        raise UserError(key, what=occupied.what) from None
+        key = "db.occupied" if occupied.name else "db.occupied_server"
+        raise UserError(key, what=occupied.name) from None
     except StorageFault as fault:
         reason = fault.detail
         for password in passwords(*urls):

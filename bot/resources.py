@@ -229,8 +229,10 @@ def _check_copies(config: Config) -> None:
     note = folder / MOVED
     if note.exists():
         from bot.runs.engine_database import addresses
-        from storage.copying.databases import shown
+        from storage.copying.databases import without_password
 
-        if (to := note.read_text(encoding="utf-8")) != shown(addresses(config.storage.url, folder).storage):
+        if (to := note.read_text(encoding="utf-8")) != without_password(
+            addresses(config.storage.url, folder).storage
+        ):
             raise UserError("storage.moved", url=to, note=note)
         note.unlink()

@@ -41,10 +41,10 @@ from bot.works.story.world.agreement import AGREED
 from bot.works.story.world.state import FIELDS
 from bot.works.story.world.world import OPTIONS
 from storage.councils import CouncilKind
+from storage.disk_usage import UsageKind
 from storage.faults import FaultKind
 from storage.ledger import Capped
 from storage.ledger import Whose as Holds
-from storage.room import RoomKind
 from storage.scripts import VISIBILITIES
 from storage.settings import Scope
 from storage.story_library import Kept
@@ -140,7 +140,7 @@ VALUES: Mapping[str, Iterable[str]] = {
     "council_stats.panel_{}": given_to("panel", "bot/works/council/stats.py"),
     "course.{}": ("no_lesson_anywhere", "no_lesson", "several", "no_such"),
     "db.fault_{}": get_args(FaultKind),
-    "db.kind_{}": get_args(RoomKind),
+    "db.kind_{}": get_args(UsageKind),
     "db.progress_{}": ("rows", "vectors", "files", "verifying"),
     "discord.option_{}": {*ARGUMENTS} - {row.argument.name for row in DISCORD if row.argument is not None},
     "discord_doctor.perm_{}": {

@@ -28,7 +28,7 @@ MANIFEST = "manifest.json"
 CHUNK = 1 << 20
 
 Progress = Callable[[str, int, int], None]
-"""Called with what is being done, how much is done, and how much there is."""
+"""Called with the name of a step, the number of items done, and their total."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ class Member:
 
 @dataclass(frozen=True, slots=True)
 class VectorsMember:
-    """Whose vectors a member holds."""
+    """The space, shelf and embedder of a member's vectors."""
 
     member: str
     space: str
@@ -52,7 +52,7 @@ class VectorsMember:
 
 @dataclass(slots=True)
 class Manifest:
-    """`release` and `made_at` are for people."""
+    """The table of contents of a backup. `release` and `made_at` are only for display."""
 
     release: str
     made_at: str
@@ -111,7 +111,7 @@ class Writer:
 
 
 @contextmanager
-def written(target: Path, manifest: Manifest) -> Iterator[Writer]:
+def create(target: Path, manifest: Manifest) -> Iterator[Writer]:
     """Write a backup to `target`, which appears only when it is complete. Other users of this machine cannot read it.
 
     Raises FileExistsError if `target` exists, StorageFault if the disk is full.
@@ -146,19 +146,19 @@ class Archive:
     def __init__(self, zipped: zipfile.ZipFile) -> None:
         self._zip = zipped
         try:
-            found = json.loads(zipped.read(MANIFEST))
-            if found["format"] > FORMAT:
-                raise StorageFault("newer", f"format {found['format']}")
-            self.manifest = Manifest(**found)
+            manifest = json.loads(zipped.read(MANIFEST))
+            if manifest["format"] > FORMAT:
+                raise StorageFault("newer", f"format {manifest['format']}")
+            self.manifest = Manifest(**manifest)
             self.versions: Mapping[Part, str] = {
-                part: str(found["versions"][part]) for part in PARTS if part in found["versions"]
+                part: str(manifest["versions"][part]) for part in PARTS if part in manifest["versions"]
             }
             self.shapes: Mapping[Part, Mapping[str, Shape]] = {
-                part: {name: Shape(**shape) for name, shape in found["shapes"][part].items()}
+                part: {name: Shape(**shape) for name, shape in manifest["shapes"][part].items()}
                 for part in self.versions
             }
-            self.members = {name: Member(**member) for name, member in found["members"].items()}
-            self.vectors = [VectorsMember(**vectors) for vectors in found["vectors"]]
+            self.members = {name: Member(**member) for name, member in manifest["members"].items()}
+            self.vectors = [VectorsMember(**vectors) for vectors in manifest["vectors"]]
         except (KeyError, TypeError, ValueError, AttributeError, zipfile.BadZipFile, zlib.error) as error:
             raise StorageFault("damaged", "the manifest") from error
         for name in self.files:
@@ -218,7 +218,7 @@ class Archive:
 
 @contextmanager
 def opened(file: Path) -> Iterator[Archive]:
-    """Raises StorageFault."""
+    """Open a backup for reading. Raises StorageFault."""
     try:
         zipped = zipfile.ZipFile(file)
     except zipfile.BadZipFile as error:
@@ -236,7 +236,7 @@ def row_member(part: Part, table: str) -> str:
 
 
 def shapes_of(databases: Databases) -> dict[str, dict[str, Any]]:
-    """As a manifest has them."""
+    """The shapes of all tables, in the form of a manifest."""
     return {
         part: {name: asdict(shape) for name, shape in shapes.items()}
         for part, shapes in databases.shapes.items()

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from storage.copying import vectors, vectors_in_postgres
-from storage.copying.archive import Manifest, Progress, row_member, shapes_of, written
+from storage.copying.archive import Manifest, Progress, create, row_member, shapes_of
 from storage.copying.databases import Addresses, Databases, at_one_moment
 from storage.files import FOLDERS, Folder
 
@@ -45,7 +45,7 @@ async def write(
     with at_one_moment(addresses) as databases:
         versions = {str(part): version for part, version in databases.versions.items()}
         manifest = Manifest(release, made_at, versions, shapes_of(databases))
-        with written(target, manifest) as writer:
+        with create(target, manifest) as writer:
             stored = databases.connections["storage"]
             where = stored if vectors_in_postgres.used(stored) else data / "chroma"
             counts = await vectors.write(writer, chroma or where, target.parent, progress)
@@ -55,37 +55,37 @@ async def write(
                         rows, list(databases.shapes["storage"][name].columns), counts
                     )
                 writer.rows(row_member(part, name), rows)
-            kept = files or Folder(data)
-            there, beside = await keys(kept), list(_files(data))
-            for n, key in enumerate(there):
-                progress("files", n, len(there) + len(beside))
+            store = files or Folder(data)
+            stored_keys, local_files = await keys(store), list(_files(data))
+            for n, key in enumerate(stored_keys):
+                progress("files", n, len(stored_keys) + len(local_files))
                 with suppress(FileNotFoundError):
-                    async with kept.reading(key) as path:
+                    async with store.reading(key) as path:
                         writer.file(f"files/{key}", path)
-            for n, file in enumerate(beside, len(there)):
-                progress("files", n, len(there) + len(beside))
+            for n, file in enumerate(local_files, len(stored_keys)):
+                progress("files", n, len(stored_keys) + len(local_files))
                 writer.file(f"files/{file.relative_to(data).as_posix()}", file)
     return manifest
 
 
 async def keys(files: Files) -> list[str]:
-    """Those of all files. Raises StorageFault."""
+    """The keys of all files. Raises StorageFault."""
     originals, incoming = FOLDERS
-    found = [f"{originals}/{name}" for name in await files.list(originals)]
+    all_keys = [f"{originals}/{name}" for name in await files.list(originals)]
     for run in await files.list(incoming):
-        found += [f"{incoming}/{run}/{name}" for name in await files.list(f"{incoming}/{run}")]
-    return found
+        all_keys += [f"{incoming}/{run}/{name}" for name in await files.list(f"{incoming}/{run}")]
+    return all_keys
 
 
 def _rows(databases: Databases, progress: Progress) -> Iterator[tuple[Part, str, Iterator[Row]]]:
-    whole = sum(shape.rows for shapes in databases.shapes.values() for shape in shapes.values())
+    total = sum(shape.rows for shapes in databases.shapes.values() for shape in shapes.values())
     done = 0
 
     def counted(rows: Iterator[Row]) -> Iterator[Row]:
         nonlocal done
         for row in rows:
             done += 1
-            progress("rows", done, whole)
+            progress("rows", done, total)
             yield row
 
     for part, shapes in databases.shapes.items():

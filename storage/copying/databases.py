@@ -45,12 +45,12 @@ class Addresses:
 
     @property
     def files(self) -> dict[Part, Path]:
-        """Of each that is a file."""
+        """The paths of the databases that are SQLite files."""
         urls: dict[Part, str] = {"storage": self.storage, "engine": self.engine}
         return {part: Path(url.split("///", 1)[1]) for part, url in urls.items() if url.startswith("sqlite")}
 
 
-def shown(url: str) -> str:
+def without_password(url: str) -> str:
     """The URL without its password. Raises ValueError for an invalid URL, without repeating it."""
     from sqlalchemy.engine import make_url
     from sqlalchemy.exc import ArgumentError
@@ -69,12 +69,12 @@ def passwords(*urls: str) -> set[str]:
 
     from sqlalchemy.engine import make_url
 
-    found = set()
+    decoded = set()
     for url in filter(None, urls):
         parsed = make_url(url)
         values = [parsed.password, *(v for name, v in parsed.query.items() if "password" in name.casefold())]
-        found |= {str(value) for value in values if value}
-    return {form for word in found for form in (word, quote(word, safe=""), quote_plus(word))}
+        decoded |= {str(value) for value in values if value}
+    return {form for word in decoded for form in (word, quote(word, safe=""), quote_plus(word))}
 
 
 class Source(Protocol):
@@ -90,7 +90,7 @@ class Source(Protocol):
 
 
 class Databases:
-    """Both, in one transaction each; a `Source`."""
+    """Both databases, with a transaction in each; a `Source`."""
 
     def __init__(self, addresses: Addresses, connections: Mapping[Part, Connection]) -> None:
         self.addresses = addresses
@@ -110,11 +110,11 @@ class Databases:
 
     @property
     def versions(self) -> Mapping[Part, str]:
-        asked: dict[Part, tuple[str, str | None, str]] = {
+        columns: dict[Part, tuple[str, str | None, str]] = {
             "storage": ("alembic_version", None, "version_num"),
             "engine": (self.addresses.versions, self._schema("engine"), "version"),
         }
-        return {part: self._version(part, *asked[part]) for part in self.connections}
+        return {part: self._version(part, *columns[part]) for part in self.connections}
 
     def rows(self, part: Part, table: str) -> Generator[Row, None, None]:
         return rows.read(self.connections[part], self.tables[part][table])
@@ -142,11 +142,11 @@ class Databases:
 
     @property
     def occupied(self) -> bool:
-        """Whether they contain any data."""
-        kept = dict(self.shapes.get("storage", {}))
+        """Whether the databases contain any data."""
+        shapes = dict(self.shapes.get("storage", {}))
         if (runs := self.shapes.get("engine", {}).get(self.addresses.runs)) is not None:
-            kept[self.addresses.runs] = runs
-        return any(shape.rows for shape in kept.values())
+            shapes[self.addresses.runs] = runs
+        return any(shape.rows for shape in shapes.values())
 
 
 @contextmanager
@@ -158,18 +158,18 @@ def at_one_moment(addresses: Addresses) -> Iterator[Databases]:
     """
     with ExitStack() as stack, _faults():
         if addresses.server:
-            one = stack.enter_context(_server(addresses.storage, reading=True))
-            yield Databases(addresses, {"storage": one, "engine": one})
+            session = stack.enter_context(_server(addresses.storage, reading=True))
+            yield Databases(addresses, {"storage": session, "engine": session})
             return
-        there: dict[Part, Path] = {part: file for part, file in addresses.files.items() if file.exists()}
-        if "storage" not in there:
+        files: dict[Part, Path] = {part: file for part, file in addresses.files.items() if file.exists()}
+        if "storage" not in files:
             raise StorageFault("missing", str(addresses.files["storage"]))
         with ExitStack() as writers:
             # For a few milliseconds, while both reads begin, nobody may write to either. SQLite then shows a reader the
             # database of its first read until its transaction ends.
-            writing = [writers.enter_context(file_connection(file)) for file in there.values()]
+            writing = [writers.enter_context(file_connection(file)) for file in files.values()]
             connections: dict[Part, Connection] = {}
-            for part, file in there.items():
+            for part, file in files.items():
                 connections[part] = stack.enter_context(file_connection(file, "BEGIN"))
                 connections[part].exec_driver_sql("SELECT count(*) FROM sqlite_master")
             for connection in writing:

@@ -28,7 +28,7 @@ def fill(source: Source, target: Databases, progress: Progress) -> Databases:
     migrate.begin(target.connections["storage"], source.versions["storage"])
     target = Databases(target.addresses, target.connections)
     _check_engine(source, target)
-    whole = 2 * sum(shape.rows for shapes in source.shapes.values() for shape in shapes.values())
+    total = 2 * sum(shape.rows for shapes in source.shapes.values() for shape in shapes.values())
     done = 0
 
     def counted(copied: Generator[Row, None, None]) -> Generator[Row, None, None]:
@@ -36,7 +36,7 @@ def fill(source: Source, target: Databases, progress: Progress) -> Databases:
         with closing(copied):
             for row in copied:
                 done += 1
-                progress("rows", done, whole)
+                progress("rows", done, total)
                 yield row
 
     for part in source.versions:
@@ -58,7 +58,7 @@ def fill(source: Source, target: Databases, progress: Progress) -> Databases:
 
 @contextmanager
 def _named(table: str) -> Iterator[None]:
-    """Add to an error the table of the row that the other database refuses."""
+    """Add the table's name to the error if the database refuses a row."""
     from sqlalchemy.exc import DataError, IntegrityError
 
     try:
@@ -68,7 +68,7 @@ def _named(table: str) -> Iterator[None]:
 
 
 def compare(source: Source, target: Databases, part: Part, counted: Counted | None = None) -> None:
-    """Raise StorageFault ("damaged") if the two do not have the same rows of a part."""
+    """Compare a part's rows in source and target. Raises StorageFault ("damaged") if they differ."""
     for name, shape in source.shapes[part].items():
         n = 0
         if name in target.tables[part]:

@@ -22,19 +22,19 @@ async def copy(source: Files, target: Files, progress: Progress) -> int:
 
     Files that an earlier try copied stay. Raises StorageFault, and Occupied if a different file has the same key.
     """
-    wanted, there = await keys(source), set(await keys(target))
+    source_keys, target_keys = await keys(source), set(await keys(target))
     copied = 0
-    for n, key in enumerate(wanted):
-        progress("files", n, len(wanted))
+    for n, key in enumerate(source_keys):
+        progress("files", n, len(source_keys))
         try:
             async with source.reading(key) as path:
                 digest = await asyncio.to_thread(_digest, path)
-                if key in there:
+                if key in target_keys:
                     if await _stored_digest(target, key) != digest:
                         raise Occupied(key)
                     continue
                 await put(target, key, path)
-        except FileNotFoundError:  # of a book or a run that has just gone
+        except FileNotFoundError:  # its book or run was deleted meanwhile
             continue
         if await _stored_digest(target, key) != digest:
             raise StorageFault("files", f"{key} is not what it was after it was copied")

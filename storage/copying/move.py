@@ -63,7 +63,9 @@ def move(
 
 
 def _move_vectors(source: Connection, target: Connection, folder: Path, progress: Progress) -> None:
-    """Copy vectors if they get another place. Those that cannot be read are made again by the next start."""
+    """Copy the vectors if they move into or out of Postgres. The next start computes again those that cannot be
+    read.
+    """
     if vectors_in_postgres.begin(target):
         if vectors_in_postgres.used(source):
             with closing(vectors_in_postgres.read(source)) as rows:
@@ -75,28 +77,28 @@ def _move_vectors(source: Connection, target: Connection, folder: Path, progress
 
 
 async def _from_folder(folder: Path, target: Connection, progress: Progress) -> None:
-    async with aclosing(shards(Chroma(folder), progress)) as found:
-        async for key, lines in found:
+    async with aclosing(shards(Chroma(folder), progress)) as collections:
+        async for key, lines in collections:
             vectors_in_postgres.insert(target, ((key, line) for line in lines))
 
 
 async def _into_folder(source: Connection, folder: Path, progress: Progress) -> None:
-    made = folder.with_name(f"{folder.name}.{STAGING}")
-    shutil.rmtree(made, ignore_errors=True)
-    store = ChromaVectors.embedded(made)
-    whole = vectors_in_postgres.count(source)
+    new_folder = folder.with_name(f"{folder.name}.{STAGING}")
+    shutil.rmtree(new_folder, ignore_errors=True)
+    store = ChromaVectors.embedded(new_folder)
+    total = vectors_in_postgres.count(source)
     try:
         with closing(vectors_in_postgres.read(source)) as rows:
-            await put(store, rows, lambda n: progress("vectors", n, whole))
+            await put(store, rows, lambda n: progress("vectors", n, total))
     finally:
         await store.close()
     put_aside(folder)
-    if made.exists():
-        made.rename(folder)
+    if new_folder.exists():
+        new_folder.rename(folder)
 
 
 def put_aside(folder: Path) -> list[Path]:
-    """Rename the folder of vectors that are in Postgres now; returns the new name, or nothing if there is none."""
+    """Rename the folder of vectors that are now in Postgres; returns its new path, or [] if it does not exist."""
     if not folder.exists():
         return []
     return [folder.rename(folder.with_name(f"{folder.name}.moved-{datetime.now(UTC):%Y%m%d-%H%M%S}"))]
@@ -138,7 +140,7 @@ def _same(source: Databases, target: Databases, name: str) -> bool:
 
 @contextmanager
 def _empty(addresses: Addresses, prepare: Prepare, *, engine: bool) -> Iterator[Databases]:
-    """Open the empty target."""
+    """Open the target. Raises Occupied if it contains data."""
     if not addresses.server:
         with made_beside(addresses, prepare, engine=engine) as databases:
             yield databases

@@ -39,11 +39,11 @@ Prepare = Callable[[str], None]
 
 
 class Occupied(StorageFault):
-    """The target of the copy already contains data; `what` names it, "" for a server's database."""
+    """The target of the copy already contains data; `name` is its file or table, "" for a server's database."""
 
-    def __init__(self, what: str) -> None:
-        super().__init__("other", f"{what or 'the database'} is not empty")
-        self.what = what
+    def __init__(self, name: str) -> None:
+        super().__init__("other", f"{name or 'the database'} is not empty")
+        self.name = name
 
 
 async def restore(
@@ -93,25 +93,27 @@ async def restore(
 def _committed(archive: Archive, addresses: Addresses) -> bool:
     """Whether an interrupted restore had been completed except for removing its staging folder."""
     with at_one_moment(addresses) as databases:
-        found, wanted = databases.shapes["storage"], archive.shapes["storage"]
+        target_shapes, archived_shapes = databases.shapes["storage"], archive.shapes["storage"]
         if not databases.occupied:
             return False
-        if any(name in found and found[name].rows != shape.rows for name, shape in wanted.items()):
+        if any(
+            name in target_shapes and target_shapes[name].rows != shape.rows
+            for name, shape in archived_shapes.items()
+        ):
             raise Occupied("")
     return True
 
 
 def _leave(staging: Path) -> None:
-    done = staging.with_name(
-        f"{STAGING}.done"
-    )  # renamed first: half a staging folder would look like an interrupted restore
+    # Renamed first: half a staging folder would look like an interrupted restore.
+    done = staging.with_name(f"{STAGING}.done")
     shutil.rmtree(done, ignore_errors=True)
     staging.rename(done)
     shutil.rmtree(done)
 
 
 def _undo(staging: Path) -> None:
-    """Remove what an interrupted restore has left: it has not been used since."""
+    """Remove the files of an interrupted restore."""
     with suppress(FileNotFoundError):
         for path in (staging / PLACED).read_text(encoding="utf-8").splitlines():
             _remove(Path(path))
@@ -120,18 +122,18 @@ def _undo(staging: Path) -> None:
 
 
 def _check_folder(data: Path, addresses: Addresses) -> None:
-    found = []
+    occupied = []
     for name in (*FOLDERS, *BESIDE, "chroma"):
         path = data / name
         if name not in _LEFT and path.exists() and (path.is_file() or any(path.iterdir())):
-            found.append(name)
+            occupied.append(name)
     for part, file in addresses.files.items():
         if file.exists():
             with file_connection(file, "BEGIN") as connection:
                 if Databases(addresses, {part: connection}).occupied:
-                    found.append(file.name)
-    if found:
-        raise Occupied(", ".join(found))
+                    occupied.append(file.name)
+    if occupied:
+        raise Occupied(", ".join(occupied))
 
 
 @contextmanager
@@ -141,8 +143,8 @@ def _target(addresses: Addresses, staging: Path, prepare: Prepare, archive: Arch
     with ExitStack() as stack:
         if addresses.server:
             prepare(addresses.engine)
-            one = stack.enter_context(server_connection(addresses.storage))
-            yield Databases(addresses, {"storage": one, "engine": one})
+            connection = stack.enter_context(server_connection(addresses.storage))
+            yield Databases(addresses, {"storage": connection, "engine": connection})
             return
         with made_beside(addresses, prepare, engine="engine" in archive.versions) as target:
             yield target
@@ -176,7 +178,7 @@ async def _restore_vectors(
         return
     store = ChromaVectors.remote(chroma) if chroma else ChromaVectors.embedded(staging / "data" / "chroma")
     try:
-        # Replaces what an interrupted restore has put there.
+        # After an interrupted restore the vectors in Chroma are its own, and are replaced.
         if chroma and not cut_off and await store.any():
             raise Occupied("Chroma")
         await vectors.fill(archive, store, progress)
@@ -202,9 +204,11 @@ async def _restore_files(
 
 def _moves(data: Path, staging: Path, addresses: Addresses | None = None) -> list[tuple[Path, Path]]:
     """The moves (from, to), the databases last; they are recorded before the first move."""
-    made = sorted((staging / "data").iterdir())
+    paths = sorted((staging / "data").iterdir())
     moves = [
-        (path, data / path.name) for path in made if path.name not in _LEFT or not (data / path.name).exists()
+        (path, data / path.name)
+        for path in paths
+        if path.name not in _LEFT or not (data / path.name).exists()
     ]
     if addresses is not None:
         moves += moves_of(addresses)
@@ -216,14 +220,14 @@ def moves_of(addresses: Addresses) -> list[tuple[Path, Path]]:
     """The moves of the databases that `made_beside` created, the one with people's data last."""
     files = addresses.files
     moves = [(_beside(files[part]), files[part]) for part in ("engine", "storage")]
-    return [(made, to) for made, to in moves if made.exists()]
+    return [(path, to) for path, to in moves if path.exists()]
 
 
 def place(moves: list[tuple[Path, Path]]) -> None:
-    """Move each to its place, which must be missing or empty."""
-    for made, to in moves:
+    """Carry out the moves; the targets must be missing or empty."""
+    for path, to in moves:
         _remove(to)
-        made.rename(to)
+        path.rename(to)
 
 
 def _remove(path: Path) -> None:

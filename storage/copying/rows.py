@@ -27,7 +27,7 @@ BATCH = 500
 
 
 def compact(value: Any) -> str:
-    """As JSON."""
+    """The value as compact JSON."""
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
@@ -67,7 +67,9 @@ def shape(connection: Connection, table: Table) -> Shape:
 
 
 def read(connection: Connection, table: Table, columns: Sequence[str] = ()) -> Generator[Row, None, None]:
-    """Its rows in the order of their keys, the same on both databases; of these `columns`, or of all."""
+    """The table's rows in the order of their keys, which is the same on both databases. Without `columns`, all
+    columns.
+    """
     from sqlalchemy import select
 
     names = list(columns) or list(kinds(table))
@@ -99,33 +101,35 @@ def insert(connection: Connection, table: Table, columns: Sequence[str], rows: I
 
 
 def go_on_from(connection: Connection, table: Table, last_number: int) -> None:
-    """Let the key's generated numbers continue after this one, even if the rows with the last numbers are gone."""
+    """Let the key's generated numbers continue after `last_number`, even if its row was deleted."""
     from sqlalchemy import text
 
     if not last_number:
         return
     key = next(iter(table.primary_key.columns)).name
     if connection.dialect.name == "sqlite":
-        given = {"name": table.name, "last": last_number}
+        parameters = {"name": table.name, "last": last_number}
         if connection.execute(
-            text("UPDATE sqlite_sequence SET seq = :last WHERE name = :name"), given
+            text("UPDATE sqlite_sequence SET seq = :last WHERE name = :name"), parameters
         ).rowcount == 0:  # fmt: skip
-            connection.execute(text("INSERT INTO sqlite_sequence (name, seq) VALUES (:name, :last)"), given)
+            connection.execute(
+                text("INSERT INTO sqlite_sequence (name, seq) VALUES (:name, :last)"), parameters
+            )
     else:
-        given = {"table": _quoted(connection, table), "key": key, "last": last_number}
-        connection.execute(text("SELECT setval(pg_get_serial_sequence(:table, :key), :last)"), given)
+        parameters = {"table": _quoted(connection, table), "key": key, "last": last_number}
+        connection.execute(text("SELECT setval(pg_get_serial_sequence(:table, :key), :last)"), parameters)
 
 
 def compare(
     connection: Connection, table: Table, columns: Mapping[str, Kind], expected: Generator[Row, None, None]
 ) -> int:
     """Check that all rows are as `expected`; returns how many. Raises StorageFault at the first that differs."""
-    here = kinds(table)
-    loose = [n for n, (name, kind) in enumerate(columns.items()) if "json" in (kind, here[name])]
+    target_kinds = kinds(table)
+    loose = [n for n, (name, kind) in enumerate(columns.items()) if "json" in (kind, target_kinds[name])]
     n = 0
     with closing(expected), closing(read(connection, table, list(columns))) as found_rows:
-        for n, (wanted, found) in enumerate(zip_longest(expected, found_rows), 1):
-            if wanted is None or found is None or _same(wanted, loose) != _same(found, loose):
+        for n, (expected_row, row) in enumerate(zip_longest(expected, found_rows), 1):
+            if expected_row is None or row is None or _same(expected_row, loose) != _same(row, loose):
                 raise StorageFault("damaged", f"row {n} of {table.name} is not as it was")
     return n
 
@@ -151,11 +155,11 @@ def _last_number(connection: Connection, table: Table) -> int:
     if len(keys) != 1 or _kind(keys[0]) != "int":
         return 0
     if connection.dialect.name == "sqlite":
-        known = connection.scalar(text("SELECT 1 FROM sqlite_master WHERE name = 'sqlite_sequence'"))
+        has_sequences = connection.scalar(text("SELECT 1 FROM sqlite_master WHERE name = 'sqlite_sequence'"))
         query = text("SELECT seq FROM sqlite_sequence WHERE name = :name")
-        return int((known and connection.scalar(query, {"name": table.name})) or 0)
-    given = {"table": _quoted(connection, table), "key": keys[0].name}
-    sequence = connection.scalar(text("SELECT pg_get_serial_sequence(:table, :key)"), given)
+        return int((has_sequences and connection.scalar(query, {"name": table.name})) or 0)
+    parameters = {"table": _quoted(connection, table), "key": keys[0].name}
+    sequence = connection.scalar(text("SELECT pg_get_serial_sequence(:table, :key)"), parameters)
     if sequence is None:
         return 0
     last, called = connection.exec_driver_sql(f"SELECT last_value, is_called FROM {sequence}").one()
@@ -170,7 +174,7 @@ def _kind(column: Column[Any]) -> Kind:
     from sqlalchemy import JSON, Boolean, DateTime, Integer, LargeBinary, Numeric
     from sqlalchemy.types import _Binary
 
-    found: tuple[tuple[Any, Kind], ...] = (
+    kinds_by_type: tuple[tuple[Any, Kind], ...] = (
         ((LargeBinary, _Binary), "bytes"),
         (Boolean, "bool"),
         (DateTime, "moment"),
@@ -178,7 +182,7 @@ def _kind(column: Column[Any]) -> Kind:
         (Integer, "int"),
         (Numeric, "float"),
     )
-    return next((kind for of, kind in found if isinstance(column.type, of)), "text")
+    return next((kind for types, kind in kinds_by_type if isinstance(column.type, types)), "text")
 
 
 def _moment(value: datetime) -> str:

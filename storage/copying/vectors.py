@@ -56,12 +56,12 @@ async def write(writer: Writer, where: Path | str | Connection, beside: Path, pr
 
 def _write_from_postgres(writer: Writer, connection: Connection, progress: Progress) -> Counts:
     counts: Counter[tuple[str, str]] = Counter()
-    whole = vectors_in_postgres.count(connection)
+    total = vectors_in_postgres.count(connection)
 
     def counted(lines: Iterator[tuple[Key, Line]], embedder: str) -> Iterator[Line]:
         for _, line in lines:
             counts[line[1], embedder] += 1
-            progress("vectors", counts.total(), whole)
+            progress("vectors", counts.total(), total)
             yield line
 
     with closing(vectors_in_postgres.read(connection)) as rows:
@@ -82,8 +82,8 @@ def _put(writer: Writer, n: int, key: Key, lines: Iterator[Line]) -> None:
 async def _write(writer: Writer, chroma: Chroma, progress: Progress) -> Counts:
     counts: Counter[tuple[str, str]] = Counter()
     n = 0
-    async with aclosing(shards(chroma, progress)) as found:
-        async for key, lines in found:
+    async with aclosing(shards(chroma, progress)) as collections:
+        async for key, lines in collections:
             _put(writer, n, key, iter(lines))
             counts.update((line[1], key[2]) for line in lines)
             n += 1
@@ -118,31 +118,32 @@ async def shards(chroma: Chroma, progress: Progress) -> AsyncGenerator[tuple[Key
 
 
 def _lines(chroma: Chroma, name: str) -> tuple[Mapping[str, Any], list[Line]]:
-    """What a shard is about, and its vectors, those of a document together."""
+    """A shard's metadata, and its vectors in the order of their documents."""
     if (shard := chroma.shard(name)) is None:
         return {}, []
-    found = {
-        id: (id, of, b64encode(vector.astype("<f4").tobytes()).decode()) for id, of, vector in shard.all(PAGE)
+    lines = {
+        id: (id, document, b64encode(vector.astype("<f4").tobytes()).decode())
+        for id, document, vector in shard.all(PAGE)
     }
     about = shard.about
     if chroma.embedded:
         del shard
         chroma.release_memory()  # otherwise the graphs of all shards would stay in memory
-    return about, sorted(found.values(), key=itemgetter(1, 0))
+    return about, sorted(lines.values(), key=itemgetter(1, 0))
 
 
 @contextmanager
 def _copy(folder: Path, beside: Path) -> Iterator[Path]:
     """Copy Chroma's folder, which only one process may open.
 
-    Its log, an SQLite database, comes first: what a graph holds beyond it is written there again when it is replayed.
+    Its log, an SQLite database, is copied first: Chroma replays it, and writes again what a graph has beyond it.
     """
     with tempfile.TemporaryDirectory(prefix="vectors-", suffix=".part", dir=beside) as place:
         copy = Path(place) / "chroma"
         for _ in range(TRIES):
             shutil.rmtree(copy, ignore_errors=True)
             copy.mkdir()
-            before = _looks(folder)
+            before = _file_states(folder)
             log = folder / "chroma.sqlite3"
             if log.exists():
                 with closing(sqlite3.connect(log)) as source, closing(sqlite3.connect(copy / log.name)) as to:
@@ -153,22 +154,22 @@ def _copy(folder: Path, beside: Path) -> Iterator[Path]:
                     shutil.copyfile(folder / name, copy / name)
                 except FileNotFoundError:
                     break
-            if _looks(folder) == before:
+            if _file_states(folder) == before:
                 break
         yield copy
 
 
-def _looks(folder: Path) -> dict[str, tuple[int, int]]:
-    """The files of its graphs and their modification times."""
-    found = {}
+def _file_states(folder: Path) -> dict[str, tuple[int, int]]:
+    """The size in bytes and the modification time (ns) of each file of Chroma's graphs."""
+    states = {}
     for path in folder.rglob("*"):
         if path.is_file() and not path.name.startswith("chroma.sqlite3"):
             try:
                 status = path.stat()
             except FileNotFoundError:
                 continue
-            found[str(path.relative_to(folder))] = (status.st_size, status.st_mtime_ns)
-    return found
+            states[str(path.relative_to(folder))] = (status.st_size, status.st_mtime_ns)
+    return states
 
 
 def without_missing(rows: Iterator[Row], columns: Sequence[str], counts: Counts) -> Iterator[Row]:
@@ -181,22 +182,22 @@ def without_missing(rows: Iterator[Row], columns: Sequence[str], counts: Counts)
             values[at["embedded"]], values[at["embedder"]] = 0, None
             if values[at["state"]] in VISIBLE:
                 values[at["state"]] = "lexical"
-        other = values[at["other_embedder"]] if "other_embedder" in at else None
-        if other is not None and values[at["other_embedded"]] > counts.get((id, other), 0):
+        other_embedder = values[at["other_embedder"]] if "other_embedder" in at else None
+        if other_embedder is not None and values[at["other_embedded"]] > counts.get((id, other_embedder), 0):
             values[at["other_embedded"]] = 0
         yield values
 
 
 async def fill(archive: Archive, vectors: Vectors, progress: Progress) -> None:
-    """Put a backup's vectors into an empty store. Raises StorageFault, also where not all are there afterwards."""
-    wanted: Counter[Key] = Counter()
-    for n, of in enumerate(archive.vectors):
+    """Put a backup's vectors into an empty store. Raises StorageFault, also if any are missing afterwards."""
+    expected: Counter[Key] = Counter()
+    for n, member in enumerate(archive.vectors):
         progress("vectors", n, len(archive.vectors))
-        key = (of.space, of.shelf, of.embedder)
-        wanted[key] += await put(vectors, ((key, line) for line in archive.lines(of.member)))
-    for key, n in wanted.items():
-        if (found := await vectors.count(*key)) != n:
-            raise StorageFault("damaged", f"{found} of {n} vectors of the shelf {key[1]}")
+        key = (member.space, member.shelf, member.embedder)
+        expected[key] += await put(vectors, ((key, line) for line in archive.lines(member.member)))
+    for key, n in expected.items():
+        if (stored := await vectors.count(*key)) != n:
+            raise StorageFault("damaged", f"{stored} of {n} vectors of the shelf {key[1]}")
 
 
 async def put(
@@ -208,10 +209,10 @@ async def put(
     n = 0
     for (key, document), group in groupby(rows, key=lambda row: (row[0], row[1][1])):
         while lines := [line for _, line in islice(group, PAGE)]:
-            made = np.stack([np.frombuffer(b64decode(line[2]), dtype="<f4") for line in lines])
+            vectors_of_document = np.stack([np.frombuffer(b64decode(line[2]), dtype="<f4") for line in lines])
             space, shelf, embedder = key
             ids = [line[0] for line in lines]
-            await vectors.add(space, shelf, embedder, ids, made.astype(np.float32), document)
+            await vectors.add(space, shelf, embedder, ids, vectors_of_document.astype(np.float32), document)
             n += len(lines)
             done(n)
     await vectors.release_memory()
@@ -222,9 +223,9 @@ def fill_postgres(archive: Archive, connection: Connection, progress: Progress) 
     """Put a backup's vectors into the empty table of a database. Raises StorageFault."""
 
     def lines() -> Iterator[tuple[Key, Line]]:
-        for n, of in enumerate(archive.vectors):
+        for n, member in enumerate(archive.vectors):
             progress("vectors", n, len(archive.vectors))
-            for id, document, vector in archive.lines(of.member):
-                yield (of.space, of.shelf, of.embedder), (id, document, vector)
+            for id, document, vector in archive.lines(member.member):
+                yield (member.space, member.shelf, member.embedder), (id, document, vector)
 
     vectors_in_postgres.insert(connection, lines())

@@ -38,7 +38,7 @@ def used(connection: Connection) -> bool:
 
 
 def begin(connection: Connection) -> bool:
-    """Make an empty table; False if this server cannot have one. Raises what the driver does if it is gone."""
+    """Make an empty table; returns False if the server cannot have one. Raises the driver's error if it is down."""
     from sqlalchemy.exc import DBAPIError
 
     if connection.dialect.name != "postgresql":
@@ -89,14 +89,12 @@ def read(connection: Connection) -> Generator[tuple[Key, Line], None, None]:
             yield (space, shelf, embedder), (id, document, b64encode(numbers.tobytes()).decode())
 
 
-def insert(connection: Connection, found: Iterable[tuple[Key, Line]]) -> None:
-    """Put vectors into the table, except those that are there. Raises StorageFault ("damaged") for one without
-    numbers.
-    """
+def insert(connection: Connection, keyed_lines: Iterable[tuple[Key, Line]]) -> None:
+    """Insert vectors that the table does not contain yet. Raises StorageFault ("damaged") for one without numbers."""
     import numpy as np
     from sqlalchemy import text
 
-    rows = iter(found)
+    rows = iter(keyed_lines)
     while batch := list(islice(rows, BATCH)):
         try:
             vectors = [
@@ -106,7 +104,7 @@ def insert(connection: Connection, found: Iterable[tuple[Key, Line]]) -> None:
         except ValueError as error:
             raise StorageFault("damaged", "a vector") from error
         spaces, shelves, embedders = zip(*(key for key, _ in batch), strict=True)
-        given = {
+        parameters = {
             "spaces": list(spaces),
             "shelves": list(shelves),
             "embedders": list(embedders),
@@ -114,4 +112,4 @@ def insert(connection: Connection, found: Iterable[tuple[Key, Line]]) -> None:
             "documents": [line[1] for _, line in batch],
             "vectors": vectors,
         }
-        connection.execute(text(_INSERT), given)
+        connection.execute(text(_INSERT), parameters)

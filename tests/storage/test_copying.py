@@ -30,11 +30,11 @@ from storage.copying.move import move, put_aside, set_aside
 from storage.copying.restore import Occupied, restore
 from storage.copying.vectors_in_postgres import count_in
 from storage.db import Database, new_id
+from storage.disk_usage import disk_usage
 from storage.faults import StorageFault
 from storage.lease import Lease
 from storage.migrations.migrate import HEAD
 from storage.postgres_vectors import PostgresVectors
-from storage.room import rooms
 from storage.vectors import Vectors
 from tests.fakes import migrated
 from tests.storage import filled
@@ -302,8 +302,8 @@ async def test_moved_there_and_back_every_row_is_the_same(
         )  # once more finds all of it there
         await asyncio.to_thread(assert_same, here, target)
         assert count_in(target) == (5 if target.server else None)
-    there = await asyncio.to_thread(rooms, server, data, data / "models")
-    assert {(room.name, room.rows) for room in there if room.kind == "vectors" and room.bytes} == {
+    usages = await asyncio.to_thread(disk_usage, server, data, data / "models")
+    assert {(usage.name, usage.rows) for usage in usages if usage.kind == "vectors" and usage.bytes} == {
         ("chunk_vectors", 5),
         ("chroma", None),
     }

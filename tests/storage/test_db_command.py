@@ -19,7 +19,7 @@ from bot.events import UserError
 from bot.resources import Resources
 from bot.runs.engine import Engine
 from storage.copying import MOVED, STAGING
-from storage.copying.databases import shown
+from storage.copying.databases import without_password
 from storage.db import new_id
 from storage.lock import hold
 from tests.fakes import migrated
@@ -134,7 +134,7 @@ def test_a_run_that_was_cut_off_goes_on_after_the_move(
         assert other.stdout.readline() == "begun\n"
         other.send_signal(signal.SIGKILL)
     assert db(data, "move", url) == 0
-    assert f'[storage]\nurl = "{shown(url)}"' in capsys.readouterr().out
+    assert f'[storage]\nurl = "{without_password(url)}"' in capsys.readouterr().out
     assert not (data / "engine.db").exists()
     asyncio.run(goes_on(url))
     asyncio.run(opened(data, url))

@@ -18,51 +18,55 @@ if TYPE_CHECKING:
     from storage.copying.databases import Part
     from storage.files import Files
 
-RoomKind = Literal[
+UsageKind = Literal[
     "table", "engine", "vectors", "originals", "incoming", "files", "log", "models", "free", "other"
 ]
 
 
 @dataclass(frozen=True, slots=True)
-class Room:
-    """The space that one thing takes up. `rows` is None if it has none. "free" is freed space in the database file,
-    which is used again.
+class DiskUsage:
+    """The size in bytes of a table, file or folder. `rows` is None if it is no table. The kind "free" is unused space
+    within the database file.
     """
 
-    kind: RoomKind
+    kind: UsageKind
     name: str
     bytes: int
     rows: int | None = None
 
 
-def rooms(addresses: Addresses, data: Path, models: Path) -> list[Room]:
-    """The largest first. Raises StorageFault where the database is not there, or does not answer."""
-    found = [*_tables(addresses), *_folders(data, models, addresses)]
-    return sorted(found, key=lambda room: (-room.bytes, room.name))
+def disk_usage(addresses: Addresses, data: Path, models: Path) -> list[DiskUsage]:
+    """The sizes of all tables and folders, the largest first. Raises StorageFault if the database does not exist or
+    does not answer.
+    """
+    usages = [*_tables(addresses), *_folders(data, models, addresses)]
+    return sorted(usages, key=lambda usage: (-usage.bytes, usage.name))
 
 
-async def stored(files: Files, where: str) -> list[Room]:
-    """What the files at an address take. Raises StorageFault."""
-    found = []
+async def file_store_usage(files: Files, where: str) -> list[DiskUsage]:
+    """The sizes of the folders in a file store. Raises StorageFault."""
+    usages = []
     for kind in FOLDERS:
-        taken, n = await files.size(kind)
-        found.append(Room(kind, f"{where.rstrip('/')}/{kind}", taken, n))
-    return found
+        size, n = await files.size(kind)
+        usages.append(DiskUsage(kind, f"{where.rstrip('/')}/{kind}", size, n))
+    return usages
 
 
-def _tables(addresses: Addresses) -> Iterator[Room]:
+def _tables(addresses: Addresses) -> Iterator[DiskUsage]:
     with at_one_moment(addresses) as databases:
         for part, shapes in databases.shapes.items():
             sizes = _sizes(databases, part)
             for name, shape in shapes.items():
-                shown, kind = (f"engine/{name}", "engine") if part == "engine" else (name, "table")
-                yield Room(kind, shown, sizes.pop(name, 0), shape.rows)  # type: ignore[arg-type]
+                label, kind = (f"engine/{name}", "engine") if part == "engine" else (name, "table")
+                yield DiskUsage(kind, label, sizes.pop(name, 0), shape.rows)  # type: ignore[arg-type]
             if part == "storage" and vectors_in_postgres.used(databases.connections[part]):
                 connection = databases.connections[part]
-                taken = connection.exec_driver_sql(f"SELECT pg_total_relation_size('{TABLE}')").scalar()
-                yield Room("vectors", TABLE, int(taken or 0), vectors_in_postgres.count(connection))
+                size = connection.exec_driver_sql(f"SELECT pg_total_relation_size('{TABLE}')").scalar()
+                yield DiskUsage("vectors", TABLE, int(size or 0), vectors_in_postgres.count(connection))
             if not addresses.server:
-                yield Room("free", databases.addresses.files[part].name, _free(databases.connections[part]))
+                yield DiskUsage(
+                    "free", databases.addresses.files[part].name, _free(databases.connections[part])
+                )
 
 
 def _sizes(databases: Databases, part: Part) -> dict[str, int]:
@@ -88,7 +92,7 @@ def _sizes(databases: Databases, part: Part) -> dict[str, int]:
 
 
 def _content(connection: Connection, table: str) -> int:
-    """What its values take, without indexes."""
+    """The size of a table's values in bytes, without indexes."""
     names = [row[1] for row in connection.exec_driver_sql(f'PRAGMA table_info("{table}")')]
     lengths = " + ".join(f'coalesce(length(CAST("{name}" AS BLOB)), 0)' for name in names)
     return int(connection.exec_driver_sql(f'SELECT coalesce(sum({lengths}), 0) FROM "{table}"').scalar() or 0)
@@ -101,9 +105,9 @@ def _free(connection: Connection) -> int:
     return int(pages or 0) * int(size or 0)
 
 
-def _folders(data: Path, models: Path, addresses: Addresses) -> Iterator[Room]:
+def _folders(data: Path, models: Path, addresses: Addresses) -> Iterator[DiskUsage]:
     databases = {file.resolve() for file in addresses.files.values()}
-    kinds: dict[str, RoomKind] = {
+    kinds: dict[str, UsageKind] = {
         "chroma": "vectors",
         "originals": "originals",
         "incoming": "incoming",
@@ -111,22 +115,22 @@ def _folders(data: Path, models: Path, addresses: Addresses) -> Iterator[Room]:
         "sutradhar.log": "log",
     }
     for path in sorted(data.iterdir()) if data.exists() else ():
-        whole = path.resolve()
-        if whole in databases or whole == models.resolve():
+        resolved = path.resolve()
+        if resolved in databases or resolved == models.resolve():
             continue
         kind = kinds.get(path.name, "other")
-        yield Room(
-            kind, path.name, _of(path), _count(path) if kind in ("originals", "incoming", "files") else None
+        yield DiskUsage(
+            kind, path.name, _size(path), _count(path) if kind in ("originals", "incoming", "files") else None
         )
-    yield Room("models", str(models), _of(models))
+    yield DiskUsage("models", str(models), _size(models))
 
 
-def _of(path: Path) -> int:
+def _size(path: Path) -> int:
     try:
         if not path.is_dir():
             return path.lstat().st_size
-        return sum(_of(file) for file in path.iterdir() if not file.is_symlink())
-    except OSError:  # it has gone meanwhile
+        return sum(_size(file) for file in path.iterdir() if not file.is_symlink())
+    except OSError:  # deleted meanwhile
         return 0
 
 
