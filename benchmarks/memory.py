@@ -158,7 +158,7 @@ async def opened(logs: dict[str, Pairs], cached: CachedVectors | None) -> AsyncI
             for name, ids in ids_of_logs.items():
                 for id, queries in ids:
                     story = await Logs(resources.stories).story(SPACE, id, id)
-                    row = await resources.stories.whole(SPACE, id)
+                    row = await resources.stories.load(SPACE, id)
                     nodes = row[2] if row is not None else []
                     bench.sets.setdefault(name, []).append(Kept(story, id, read_queries(queries), nodes))
                     await bench.learn(bench.sets[name][-1])

@@ -170,7 +170,7 @@ class Prompts:
 
     async def all(self, space: str) -> list[Wording]:
         """Every prompt, in the file's order."""
-        own = await self._settings.under(space, OWN)
+        own = await self._settings.of_space(space, OWN)
         return [_wording(text, own.get(name)) for name, text in self._file.read().items()]
 
     async def checked(self, space: str, name: str, text: str) -> PromptText:

@@ -109,7 +109,7 @@ class KeptDays:
 
         Raises StorageFault; the rest is deleted next time.
         """
-        due = await self._departures.before(now - timedelta(days=self._grace_days))
+        due = await self._departures.departed_before(now - timedelta(days=self._grace_days))
         for space in due:
             if documents := await self._departures.documents(space):
                 await self._delete_documents(space, *documents)

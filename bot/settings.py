@@ -128,7 +128,7 @@ class Settings:
 
     async def nearest_under(self, place: Place, person: str, prefix: str) -> dict[str, SettingRow]:
         """The row that applies there for every setting with this prefix, by the rest of its name."""
-        rows = await self.store.beginning(place.space, prefix)
+        rows = await self.store.with_prefix(place.space, prefix)
         here = [row for row in rows if row.of in self._owners(row.scope, place, person)]
         here.sort(key=lambda row: NEAREST.index(row.scope), reverse=True)
         return {row.name.removeprefix(prefix): row for row in here}
@@ -153,7 +153,7 @@ class Settings:
         """The values set for the whole space under this prefix, by the rest of their names."""
         more = [row for row in self.configured.get(space, ()) if row.scope == "space"]
         rows = {row.name: replace(row, scope="config") for row in more if row.name.startswith(prefix)}
-        return {name.removeprefix(prefix): row for name, row in rows.items()} | await self.store.under(
+        return {name.removeprefix(prefix): row for name, row in rows.items()} | await self.store.of_space(
             space, prefix
         )
 

@@ -60,7 +60,7 @@ class FreeChat(commands.Cog):
     async def free_chat(self, interaction: discord.Interaction[Client], on: bool) -> None:
         say, location = self._client.intake.words(interaction), location_of(interaction)
         threads = self._client.app.records.threads
-        thread_row = await threads.held(location.space, location.real)
+        thread_row = await threads.get(location.space, location.real)
         if thread_row is None:
             await replies.tell(interaction, say("welcome.free_chat_where"))
         elif not await self._may(interaction, location, thread_row):

@@ -83,7 +83,7 @@ def _machine(name: str | None) -> str | None:
     return (name or "").partition(" ")[2].partition(" ")[2] or None
 
 
-async def held(
+async def lock_holders(
     execute: Callable[[Executable], Awaitable[CursorResult[*tuple[Any, ...]]]],
     kind: int,
     names: Iterable[str],
@@ -92,11 +92,11 @@ async def held(
     from sqlalchemy import text
 
     by_key = {_key(name) % 2**32: name for name in names}
-    found: dict[str, list[int]] = {}
+    backends: dict[str, list[int]] = {}
     for row in await execute(text(_HELD).bindparams(kind=kind)):
         if (name := by_key.get(row.objid)) is not None:
-            found.setdefault(name, []).append(row.pid)
-    return found
+            backends.setdefault(name, []).append(row.pid)
+    return backends
 
 
 def _key(name: str) -> int:

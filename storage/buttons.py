@@ -109,7 +109,7 @@ class Votes:
         )
         return {int(row[0]): int(row[1]) for row in await self._db.execute(query)}
 
-    async def of(self, space: str, author: str) -> Sequence[Vote]:
+    async def by_author(self, space: str, author: str) -> Sequence[Vote]:
         """All votes of a person, the oldest first."""
         from storage.tables import votes as t
 

@@ -64,7 +64,7 @@ class Shard:
                 yield id, str(about["document"]), vector
 
     def present(self, ids: list[str]) -> set[str]:
-        """Those of `ids` (at least one) that it contains. Loads its graph into memory."""
+        """The ids among `ids` (at least one) that the shard contains. Loads its graph into memory."""
         return set(self._collection.get(ids=ids, include=[])["ids"])
 
     def put(self, ids: list[str], vectors: NDArray[float32], document_id: str) -> None:
@@ -81,11 +81,9 @@ class Shard:
         `among` if it is not empty.
         """
         if among:
-            where: Where | None = _of(
-                "$in", [document_id for document_id in among if document_id not in without] or [""]
-            )
+            where: Where | None = _documents("$in", [id for id in among if id not in without] or [""])
         else:
-            where = _of("$nin", without) if without else None
+            where = _documents("$nin", without) if without else None
         result = self._collection.query(
             query_embeddings=vector.reshape(1, -1),
             n_results=max(1, k),
@@ -96,14 +94,15 @@ class Shard:
         if not distances:
             return []
         # Chroma's cosine distance is one minus the similarity.
-        return [(id, 1.0 - far) for id, far in zip(result["ids"][0], distances[0], strict=True)]
+        return [(id, 1.0 - distance) for id, distance in zip(result["ids"][0], distances[0], strict=True)]
 
     def forget(self, document_ids: Sequence[str]) -> None:
-        self._collection.delete(where=_of("$in", document_ids))
+        """Delete the vectors of these documents."""
+        self._collection.delete(where=_documents("$in", document_ids))
 
 
-def _of(operator: Literal["$in", "$nin"], documents: Sequence[str]) -> Where:
-    ids: list[str | int | float | bool] = list(documents)
+def _documents(operator: Literal["$in", "$nin"], document_ids: Sequence[str]) -> Where:
+    ids: list[str | int | float | bool] = list(document_ids)
     return {"document": {operator: ids}}
 
 
@@ -206,8 +205,7 @@ def _in_folder(folder: Path) -> Client:
     try:
         client = chromadb.PersistentClient(str(folder), settings=_settings())
     except AttributeError:
-        # An earlier start on a damaged folder left a dead system in Chroma's cache, and this failure has
-        # thrown it out.
+        # Opening a damaged folder leaves a dead system in Chroma's cache. This failure has removed it.
         client = chromadb.PersistentClient(str(folder), settings=_settings())
     return cast("Client", client)
 
@@ -244,8 +242,10 @@ def _faults(*, embedded: bool) -> Iterator[None]:
             words = str(error).casefold()
             # A failure for any other reason means that the folder's files are damaged. An error of the system (rights,
             # too many open files) does not.
-            rest: FaultKind = "damaged" if embedded and not isinstance(error, OSError) else "other"
-            fault = StorageFault(next((kind for sign, kind in _SIGNS if sign in words), rest), fault.detail)
+            default_kind: FaultKind = "damaged" if embedded and not isinstance(error, OSError) else "other"
+            fault = StorageFault(
+                next((kind for sign, kind in _SIGNS if sign in words), default_kind), fault.detail
+            )
         raise fault from error
 
 

@@ -1,4 +1,4 @@
-"""The vectors of chunks in Chroma: which of its collections they are in, and what is loaded of them."""
+"""The vectors of chunks in Chroma: the collections that contain them, and when each is loaded into memory."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 SHARD = 2048
-"""How many vectors an embedded collection takes before the next one is begun.
+"""The number of vectors in a full embedded collection.
 
-Chroma's HNSW graph lives in memory as long as its client, so one collection would make the process grow by
-about 4 MB for each MB of text. Full collections are let go instead (see benchmarks/vectors.py). A query asks
-each of them, at 1.3 ms apiece.
+Chroma keeps a collection's HNSW graph in memory as long as its client lives, so a single collection would make the
+process grow by about 4 MB for each MB of text. Full collections are released instead (see benchmarks/vectors.py). A
+query searches each of them, at 1.3 ms apiece.
 """
 
 _BATCH = 512
@@ -43,7 +43,7 @@ class ChromaVectors:
 
     @classmethod
     def embedded(cls, folder: Path) -> ChromaVectors:
-        """Vectors in `folder`. Nothing is opened, made or imported before the first call."""
+        """Vectors in `folder`, which is created and opened by the first call."""
         return cls(Chroma(folder))
 
     @classmethod
@@ -138,11 +138,11 @@ class ChromaVectors:
         return shards
 
     def _with_room(self, key: Key) -> list[Shard]:
-        """The same, the last of them begun now if there is none, or none with room."""
+        """The shards of a key, of which the last has room; it is created if necessary."""
         shards = self._all(key)
         full = self._chroma.embedded and bool(shards) and shards[-1].count() >= SHARD
         if full:
-            # What is full is not written again: let its graph go before the next one grows.
+            # A full shard is not written to again: release its graph before the next one grows.
             self._let_go()
             shards = self._all(key)
         if full or not shards:
@@ -155,8 +155,8 @@ class ChromaVectors:
         for first in range(0, len(ids), _BATCH):
             batch, batch_vectors = ids[first : first + _BATCH], vectors[first : first + _BATCH]
             shards = self._with_room(key)
-            # A job that goes on after a crash repeats its last batch first, and that may lie in an older
-            # collection. Looking there loads its graph, so it is done once and then let go.
+            # A job that continues after a crash repeats its last batch, which may be in an older collection. The search
+            # for it loads that collection's graph, so it is done once, and the graph is released.
             if key not in self._looked:
                 self._looked.add(key)
                 stored = _renewed(shards[:-1], batch, batch_vectors, document_id)
@@ -190,7 +190,7 @@ class ChromaVectors:
 
 
 def _renewed(older: list[Shard], ids: list[str], vectors: NDArray[float32], document_id: str) -> set[str]:
-    """Give those of `ids` that lie in `older` shards their new vectors there; those ids."""
+    """Replace the vectors that are already in `older` shards; returns their ids."""
     renewed: set[str] = set()
     for shard in older:
         stored = shard.present(ids)
@@ -201,6 +201,8 @@ def _renewed(older: list[Shard], ids: list[str], vectors: NDArray[float32], docu
 
 
 def _name(key: Key, shard: int) -> str:
-    """Spaces and shelves are called anything, collections are not (see `Chroma.begin`)."""
+    """The name of a collection: a hash, because spaces and shelves may have names that Chroma refuses (see
+    `Chroma.begin`).
+    """
     digest = hashlib.sha256(json.dumps(key).encode()).hexdigest()[:40]
     return f"chunks-{digest}-{shard}"

@@ -81,7 +81,7 @@ class SeatRow:
 
 @dataclass(frozen=True, slots=True)
 class BallotRow:
-    """One judge's. `raw` is what it said, `again` what it said when asked once more ("" if it was not)."""
+    """The ballot of one judge. `raw` is its answer, `again` its second answer ("" if it was asked only once)."""
 
     space: str
     run_id: str
@@ -167,15 +167,17 @@ class Councils:
         """A whole council; None if this space has none of that run."""
         from storage.tables import council_ballots, council_seats, councils
 
-        def of(table: Table) -> tuple[ColumnElement[bool], ...]:
+        def rows_of_run(table: Table) -> tuple[ColumnElement[bool], ...]:
             return table.c.space == space, table.c.run_id == run
 
         async with self._db.read() as connection:
-            row = (await connection.execute(councils.select().where(*of(councils)))).one_or_none()
+            row = (await connection.execute(councils.select().where(*rows_of_run(councils)))).one_or_none()
             if row is None:
                 return None
             seats, ballots = [
-                (await connection.execute(table.select().where(*of(table)).order_by(table.c.seat))).all()
+                (
+                    await connection.execute(table.select().where(*rows_of_run(table)).order_by(table.c.seat))
+                ).all()
                 for table in (council_seats, council_ballots)
             ]
         return Council(
@@ -185,7 +187,7 @@ class Councils:
         )
 
     async def named(self, space: str, alias: str) -> list[str]:
-        """The runs whose id ends in `alias`, in whichever case, newest first; none for no alias at all."""
+        """The runs whose id ends in `alias`, ignoring case, newest first; none for an empty alias."""
         from sqlalchemy import select
 
         from storage.tables import councils
@@ -201,7 +203,7 @@ class Councils:
         return await self._db.column(query)
 
     async def last(self, space: str, platform: str, channel: str, thread: str) -> str | None:
-        """The newest run of a place."""
+        """The run of the newest council in a place."""
         from sqlalchemy import select
 
         from storage.tables import councils

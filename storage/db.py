@@ -34,7 +34,7 @@ CACHE = "cache_size=-512"
 and what it reads again is in the system's cache.
 """
 SCRUBS, SCRUB_MS = 10, 200
-"""How many tries are made to empty a log that others read, and how many milliseconds each waits for them."""
+"""The number of tries to empty a log that other connections read, and how many milliseconds each waits for them."""
 
 # Any number, if every process of the program uses the same one.
 _NAMED_LOCKS = 0x5374
@@ -254,7 +254,9 @@ class Database:
         return [of(**row._mapping) for row in await self.execute(query, **parameters)]
 
     async def row(self, query: Executable, of: Callable[..., T], /, **parameters: Any) -> T | None:
-        """The same for a statement of one row at most: an INSERT returns none where a conflict kept it out."""
+        """The row of a statement that returns at most one, as an `of`; None without a row, as after an INSERT that a
+        conflict prevented.
+        """
         row = (await self.execute(query, **parameters)).one_or_none()
         return of(**row._mapping) if row else None
 
@@ -288,8 +290,8 @@ class Database:
         return postgresql.insert(table).execution_options(preserve_rowcount=True)
 
     async def scrub(self) -> None:
-        """Overwrite deleted words, which stay in SQLite's log after their row is deleted. If others are reading, a
-        later call does it.
+        """Overwrite deleted words, which stay in SQLite's log after their row is deleted. If other connections are
+        reading, it does nothing, and a later call does it.
 
         On Postgres the server's own housekeeping does it (VACUUM, its write-ahead log).
         """
@@ -300,7 +302,7 @@ class Database:
                 raw = (await connection.get_raw_connection()).driver_connection
                 assert raw is not None, "it is open"
                 ((busy_ms,),) = await raw.execute_fetchall("PRAGMA busy_timeout")
-                # Writers wait meanwhile, and somebody with them.
+                # Writers wait meanwhile.
                 await raw.execute_fetchall(f"PRAGMA busy_timeout={SCRUB_MS}")
                 try:
                     ((busy, *_),) = await raw.execute_fetchall("PRAGMA wal_checkpoint(TRUNCATE)")
@@ -334,8 +336,8 @@ class Database:
 
 
 def close_when_returned(engine: Engine) -> None:
-    """From now on, close each connection that is returned to the engine's pool. Call it before `dispose`, which leaves
-    connections in use open, and drops them when they are returned.
+    """Close each connection that is returned to the engine's pool from now on. Call it before `dispose`, which would
+    drop connections in use without closing them.
     """
     from sqlalchemy import event
 
@@ -371,7 +373,7 @@ def _engine(url: str, busy_timeout_s: float, max_page_count: int | None, lease: 
         poolclass=AsyncAdaptedQueuePool,
         pool_size=1 if in_memory else 4,
         max_overflow=0,
-        hide_parameters=True,  # of a fault in the log: they hold what people wrote, and where they are answered
+        hide_parameters=True,  # from errors in the log: they contain people's words and addresses
         pool_timeout=busy_timeout_s,
     )
 

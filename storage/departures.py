@@ -19,28 +19,28 @@ class Departures:
         self._db = db
         self._marks = Marks(db)
 
-    async def left(self, space: str, now: datetime | None = None) -> None:
+    async def note_departure(self, space: str, now: datetime | None = None) -> None:
         """Note that the bot has left the space, whose data is deleted after `[storage] grace_days`."""
         if await self._marks.get(_LEFT + space) is None:
             await self._marks.set(_LEFT + space, (now or datetime.now(UTC)).isoformat())
 
-    async def returned(self, space: str) -> None:
-        """Note that the bot is in the space, perhaps again."""
+    async def note_return(self, space: str) -> None:
+        """Note that the bot is in the space."""
         await self._marks.remove(_LEFT + space)
 
     async def spaces(self) -> list[str]:
         """The spaces that the bot has left."""
-        return [name.removeprefix(_LEFT) for name in await self._marks.beginning(_LEFT)]
+        return [name.removeprefix(_LEFT) for name in await self._marks.with_prefix(_LEFT)]
 
-    async def before(self, moment: datetime) -> list[str]:
+    async def departed_before(self, moment: datetime) -> list[str]:
         """The spaces that the bot left before a moment, and in which nobody has asked anything since."""
         spaces = []
-        for name, value in (await self._marks.beginning(_LEFT)).items():
+        for name, value in (await self._marks.with_prefix(_LEFT)).items():
             space, left = name.removeprefix(_LEFT), datetime.fromisoformat(value)
             if left >= moment:
                 continue
             if await self._asked_since(space, left):
-                await self.returned(space)
+                await self.note_return(space)
             else:
                 spaces.append(space)
         return spaces
@@ -72,5 +72,5 @@ class Departures:
         for table in reversed(metadata.sorted_tables):
             if "space" in table.c and table.name != "leftovers":
                 deleted += await self._db.run(table.delete().where(table.c.space == space))
-        await self.returned(space)
+        await self.note_return(space)
         return deleted

@@ -86,9 +86,9 @@ class Outline:
 
 @dataclass(frozen=True, slots=True)
 class NewDocument:
-    """A whole document. `source` is the name people know it by; `size` is the file's, in bytes.
+    """A whole document. `source` is its file's name or its link, `size` the file's size in bytes.
 
-    `kind` is "" for a book, else the name of the shape that it was given: it is on no shelf of books.
+    `kind` is "" for a book; a document of another kind, such as a course, is on no shelf of books.
     """
 
     id: str
@@ -118,8 +118,8 @@ class DocumentRow:
 
     `other_embedded` chunks have vectors for questions in another language, which `other_embedder` is to make for all.
 
-    `kind` is "" for a book. "building": not on its shelf yet, and `built_by` says for which run; "retired": off it
-    since `retired_at`, and read only by whoever holds its passages.
+    `kind` is "" for a book. The state "building": not on its shelf yet, built for the run `built_by`; "retired": taken
+    off it at `retired_at`, and read only through passages that were found before.
     """
 
     id: str
@@ -165,7 +165,7 @@ class ChunkRow:
 
 @dataclass(frozen=True, slots=True)
 class PassageRow:
-    """A chunk with what a citation says of it: its document's source and title, its headings, the page it begins on."""
+    """A chunk with the data of a citation: its document's source and title, its headings, the page it begins on."""
 
     chunk: ChunkRow
     shelf: str
@@ -178,7 +178,7 @@ class PassageRow:
 
 @dataclass(frozen=True, slots=True)
 class SectionRow:
-    """A whole section with its document's names; `path` are its headings, `page` is the one it begins on."""
+    """A whole section with its document's source and title; `path` are its headings, `page` is where it begins."""
 
     source: str
     document: str

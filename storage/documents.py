@@ -1,4 +1,4 @@
-"""The library's catalogue: puts documents on a shelf with all their parts, takes them off, and finds them.
+"""The library's catalogue: stores documents on shelves with all their parts, removes them, and finds them by name.
 
 Knows neither formats nor languages nor how anything is searched; a segment is the caller's bytes. `passages` reads the
 texts of documents, `shelves` whole shelves.
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from sqlalchemy.ext.asyncio import AsyncConnection
 
 ROWS = 2_000
-"""How many rows are written at once: nothing else is served while the statement for them is prepared."""
+"""How many rows are written at once: the event loop is blocked while the statement for them is prepared."""
 
 
 class Documents:
@@ -144,7 +144,7 @@ class Documents:
             await self._take_off(connection, dead)
 
     async def unseen(self, space: str, shelf: str) -> set[str]:
-        """The ids of documents whose vectors may lie in the shelf's collections although they are not on it."""
+        """The ids of documents that are not on the shelf but may have vectors in its collections."""
         from sqlalchemy import select, union
 
         from storage.tables import documents, leftovers
@@ -180,8 +180,8 @@ class Documents:
         """Note that nothing is left of documents that were taken off their shelves."""
         from storage.tables import leftovers
 
-        these = (leftovers.c.space == space, leftovers.c.document_id.in_(document_ids))
-        await self._db.run(leftovers.delete().where(*these))
+        cleared_rows = (leftovers.c.space == space, leftovers.c.document_id.in_(document_ids))
+        await self._db.run(leftovers.delete().where(*cleared_rows))
 
     async def get(self, space: str, document_id: str) -> DocumentRow | None:
         """A document in any state; the other methods return only those on their shelf."""
@@ -216,10 +216,10 @@ class Documents:
         )
 
     async def find(self, space: str, shelf: str | None, name: str) -> Sequence[DocumentRow]:
-        """Documents that a person may mean by `name`: by source; else title; else the source without its suffix;
-        else the start or end of an id.
+        """The documents with this source; if there is none, with this title, then with this source except its suffix,
+        then with an id that starts or ends so. More than one row means that the name is ambiguous.
 
-        Neither capitals nor how accents are composed matter. More than one row means that the name is ambiguous.
+        Ignores case, and how accents are composed.
         """
         rows = await self.list(space, shelf)
         folded = _folded(name.strip())
@@ -245,7 +245,7 @@ class Documents:
         return await self._db.row(documents.select().where(*same_file).order_by(c.id).limit(1), DocumentRow)
 
     async def mark_embedded(self, space: str, document_id: str, upto: int, embedder: str | None) -> bool:
-        """Chunks 0 … upto-1 have vectors of `embedder`; the document is ready once that is all of them.
+        """Note that chunks 0 … upto-1 have vectors of `embedder`; the document is ready once all have.
 
         `upto=0` resets it to lexical search only. Embedder None with all chunks means that no vectors are wanted.
         Returns False if the document no longer exists.
@@ -271,9 +271,8 @@ class Documents:
     async def ask_other_vectors(
         self, space: str, shelf: str, embedder: str, languages: Collection[str]
     ) -> bool:
-        """Note that the shelf's documents in these languages need vectors of a second `embedder` too.
-
-        Whether any of them still lacks some.
+        """Note that the shelf's documents in these languages need vectors of a second `embedder` too; returns whether
+        any of these vectors are missing.
         """
         from sqlalchemy import or_, select
 
@@ -295,9 +294,8 @@ class Documents:
     async def ask_other_vectors_where_set(
         self, embedder: str, languages: Collection[str], *, ask: bool = True
     ) -> int:
-        """Note the same of all documents whose space, or a channel of it, has its language set to another of these.
-
-        How many there are that had not been noted; without `ask` they are only counted.
+        """Note the same for all documents in one of the `languages` whose space, or a channel of it, is set to another
+        one; returns how many are new. Without `ask` they are only counted.
         """
         from sqlalchemy import exists, func, or_, select
 
@@ -312,13 +310,21 @@ class Documents:
             spoken != c.language,
         )
         strange = or_(c.other_embedder.is_(None), c.other_embedder != embedder)
-        these = (c.state.in_(VISIBLE), c.language.in_(languages), c.chunk_count > 0, strange, set_to_another)
+        strange_documents = (
+            c.state.in_(VISIBLE),
+            c.language.in_(languages),
+            c.chunk_count > 0,
+            strange,
+            set_to_another,
+        )
         if ask:
             return await self._db.run(
-                documents.update().where(*these).values(other_embedder=embedder, other_embedded=0)
+                documents.update().where(*strange_documents).values(other_embedder=embedder, other_embedded=0)
             )
         return int(
-            (await self._db.execute(select(func.count()).select_from(documents).where(*these))).scalar_one()
+            (
+                await self._db.execute(select(func.count()).select_from(documents).where(*strange_documents))
+            ).scalar_one()
         )
 
     async def without_other_vectors(self, embedder: str) -> Sequence[DocumentRow]:
@@ -331,12 +337,14 @@ class Documents:
         return await self._db.rows(query, DocumentRow)
 
     async def mark_other_vectors(self, space: str, document_id: str, upto: int, embedder: str) -> bool:
-        """Chunks 0 … upto-1 have vectors of the second `embedder`; False if it is no longer to make them."""
+        """Note that chunks 0 … upto-1 have vectors of the second `embedder`; returns False if they are no longer wanted
+        from it.
+        """
         from storage.tables import documents
 
         c = documents.c
-        this = (c.space == space, c.id == document_id, c.other_embedder == embedder, c.state.in_(VISIBLE))
-        return await self._db.run(documents.update().where(*this).values(other_embedded=upto)) == 1
+        document = (c.space == space, c.id == document_id, c.other_embedder == embedder, c.state.in_(VISIBLE))
+        return await self._db.run(documents.update().where(*document).values(other_embedded=upto)) == 1
 
     async def forget_vectors(self) -> int:
         """Note that no document of any space has vectors any more; returns how many had."""

@@ -33,7 +33,7 @@ def stored(key: str) -> str:
 
 
 def key_of(path: str) -> str | None:
-    """The key in such a value; None for a local path."""
+    """The key in a value that `stored` returned; None for a local path."""
     return path.removeprefix(_STORED) if path.startswith(_STORED) else None
 
 
@@ -94,18 +94,18 @@ class Folder:
                 raise StorageFault("files", fault_of(error).detail) from error
         except BaseException:
             with suppress(StorageFault):
-                await _done(lambda: part.unlink(missing_ok=True))  # its disk space may be needed
+                await _done(lambda: part.unlink(missing_ok=True))  # the disk may be full
             raise
 
     async def read(self, key: str, most: int) -> bytes:
-        def whole() -> bytes:
+        def checked_read() -> bytes:
             with (self._root / key).open("rb") as opened:
                 data = opened.read(most + 1)
                 if len(data) > most:
                     raise TooLarge(max(len(data), os.fstat(opened.fileno()).st_size))
                 return data
 
-        return await _done(whole)
+        return await _done(checked_read)
 
     @asynccontextmanager
     async def reading(self, key: str) -> AsyncIterator[Path]:
@@ -133,8 +133,8 @@ class Folder:
         def sizes() -> list[int]:
             return [path.stat().st_size for path in (self._root / folder).rglob("*") if path.is_file()]
 
-        found = await _done(sizes)
-        return sum(found), len(found)
+        file_sizes = await _done(sizes)
+        return sum(file_sizes), len(file_sizes)
 
 
 async def probe(files: Files) -> None:

@@ -20,9 +20,7 @@ if TYPE_CHECKING:
 
 InboxState = Literal["received", "running", "answered", "done", "failed", "stopped"]
 UNFINISHED = ("received", "running", "answered")
-"""The states of runs that a start takes up again; "answered" is one that continues in the background after its
-answer.
-"""
+"""The states of runs that the next start continues; an "answered" one works in the background after its answer."""
 
 
 class Overtaken(Exception):
@@ -53,8 +51,9 @@ class NewRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InboxRow(NewRequest):
-    """`seq` grows with each request of the whole database. `parent` is the run that has begun it, `follows` the one
-    that it answers or repeats, `line` names what it waits in, `process` has received it; "" for none.
+    """A stored request. `seq` grows with each request in the database. `parent` is the run that started it, `follows`
+    the run that it answers or repeats, `line` the queue that it waits in, `process` the process that received it; each
+    is "" if there is none.
     """
 
     seq: int
@@ -76,7 +75,6 @@ class Inbox:
         self._receive = received.on_conflict_do_nothing(index_elements=["id"]).returning(t.c.id, t.c.seq)
         self._get = t.select().where(t.c.id == bindparam("of"))
         self._end = t.update().where(t.c.id == bindparam("of")).values(state=bindparam("to"))
-        # For many rows at once a list of values would not do.
         self._go_on = self._end.where(or_(*(t.c.state == state for state in UNFINISHED)))
 
     async def receive(self, rows: Sequence[NewRequest]) -> dict[str, int]:
@@ -118,18 +116,20 @@ class Inbox:
     async def _received_behind(self, row: NewRequest, seen: Collection[str]) -> int | None:
         from storage.tables import inbox as t
 
-        own = {"platform": row.platform, "space": row.space, "channel": row.channel, "thread": row.thread}
-        here = [column == own[name] for name, column in t.c.items() if name in own]
-        waiting = t.select().with_only_columns(t.c.id).where(t.c.state.in_(("received", "running")), *here)
-        async with self._db.write(alone=f"inbox {' '.join(own.values())}") as connection:
-            others = set((await connection.execute(waiting)).scalars().all())
-            if unseen := others - {row.id, *seen}:
+        place = {"platform": row.platform, "space": row.space, "channel": row.channel, "thread": row.thread}
+        in_place = [column == place[name] for name, column in t.c.items() if name in place]
+        waiting = (
+            t.select().with_only_columns(t.c.id).where(t.c.state.in_(("received", "running")), *in_place)
+        )
+        async with self._db.write(alone=f"inbox {' '.join(place.values())}") as connection:
+            waiting_ids = set((await connection.execute(waiting)).scalars().all())
+            if unseen := waiting_ids - {row.id, *seen}:
                 raise Overtaken(unseen)
             fresh = (await connection.execute(self._receive, asdict(row))).one_or_none()
             return int(fresh.seq) if fresh is not None else None
 
     async def _waiting(self, ids: Sequence[str]) -> dict[str, int]:
-        """`seq` by id of those that this process has received, and that have not begun."""
+        """The `seq` by id of those requests that this process has received and that have not begun."""
         from storage.tables import inbox as t
 
         ours = (t.c.id.in_(ids), t.c.process == self._db.process, t.c.state == "received")
@@ -162,14 +162,14 @@ class Inbox:
                     await connection.execute(change, rows)
 
     async def reword(self, id: str, payload: str) -> None:
-        """Store another wording of the request, because the person changed or withdrew their words."""
+        """Replace the request's payload, because the person changed or withdrew their words."""
         from storage.tables import inbox
 
         await self._db.run(inbox.update().where(inbox.c.id == id).values(payload=payload))
 
     async def withdraw(self, space: str, run: str, payload: str, title: str = "") -> bool:
-        """Withdraw a request with its answers and their buttons, completely or not at all: only `payload` is left of
-        the request, stopped unless it has ended, and all rows that belong to its run are deleted.
+        """Withdraw a request with its answers and their buttons, completely or not at all: the request keeps only
+        `payload`, is stopped unless it has ended, and all rows that belong to its run are deleted.
 
         A conversation of the same person and place with the name `title`, made of the request's words, loses its name.
         If the request is no longer stored, the rest of its run is deleted. Returns whether this space had any of it.
@@ -184,7 +184,7 @@ class Inbox:
             row = (await connection.execute(inbox.select().where(*this_run))).one_or_none()
             if row is None:
                 return await self._erase(connection, space, run) > 0
-            # In one with the words: a run without any must not be brought back by a crash.
+            # In the same statement as the words: a crash must not continue a run without words.
             state = case((unfinished, "stopped"), else_=inbox.c.state)
             await connection.execute(inbox.update().where(*this_run).values(payload=payload, state=state))
             await self._erase(connection, space, run)
@@ -209,7 +209,7 @@ class Inbox:
             if (declared := ownership(table)).goes_with == "run":
                 rows_of_run = (table.c.space == space, table.c[declared.run] == run)
                 n += (await connection.execute(table.delete().where(*rows_of_run, *going(table)))).rowcount
-            elif declared.blanked:  # what stays are the words of others, and of models
+            elif declared.blanked:  # the other columns are words of other people and of models
                 rows_of_run = (table.c.space == space, table.c[declared.run] == run)
                 has_person = table.c[declared.people[0].column] != ""
                 emptied = dict.fromkeys(declared.blanked, "")
@@ -222,15 +222,15 @@ class Inbox:
 
         `abandoned`: only those that this process, or one that has ended, received.
         """
-        from storage.processes import nobodys
+        from storage.processes import is_ownerless
         from storage.tables import inbox
 
-        where: list[ColumnElement[bool]] = [inbox.c.state.in_(UNFINISHED)]
+        conditions: list[ColumnElement[bool]] = [inbox.c.state.in_(UNFINISHED)]
         if space:
-            where.append(inbox.c.space == space)
+            conditions.append(inbox.c.space == space)
         if abandoned is not None:
-            where.append(nobodys(inbox.c.process, abandoned))
-        return await self._rows(*where)
+            conditions.append(is_ownerless(inbox.c.process, abandoned))
+        return await self._rows(*conditions)
 
     async def waiting_at(self, space: str, platform: str, channel: str, thread: str) -> bool:
         """Whether an ordered request of this place is unfinished."""
@@ -264,7 +264,7 @@ class Inbox:
         return int((await self._db.execute(query)).scalar_one())
 
     async def received_before(self, line: str, seq: int) -> list[str]:
-        """The ids of those in the line before the request of this number that have not begun, in order."""
+        """The ids of the requests in the line before this number that have not begun, in order."""
         from storage.tables import inbox
 
         before = (inbox.c.state == "received", inbox.c.line == line, inbox.c.seq < seq)
@@ -277,21 +277,23 @@ class Inbox:
 
         from storage.tables import inbox, outbox
 
-        seen = exists().where(
+        has_message = exists().where(
             outbox.c.space == inbox.c.space, outbox.c.run_id == inbox.c.id, outbox.c.message_id.is_not(None)
         )
         before = (inbox.c.state.in_(("received", "running")), inbox.c.line == line, inbox.c.seq < seq)
-        query = inbox.select().with_only_columns(inbox.c.seq).where(*before, ~seen).limit(1)
+        query = inbox.select().with_only_columns(inbox.c.seq).where(*before, ~has_message).limit(1)
         return (await self._db.execute(query)).first() is not None
 
     async def children(self, space: str, run: str) -> list[InboxRow]:
-        """The runs that the run has begun, in order."""
+        """The runs that the run has started, in order."""
         from storage.tables import inbox
 
         return await self._rows(inbox.c.space == space, inbox.c.parent == run)
 
     async def following(self, space: str, run: str) -> list[InboxRow]:
-        """The requests from presses under the run, its repetitions, and those that its schedule began, in order."""
+        """The requests from button presses on the run's messages, its repetitions, and those of its schedule,
+        in order.
+        """
         from storage.tables import inbox
 
         return await self._rows(inbox.c.space == space, inbox.c.follows == run)

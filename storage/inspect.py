@@ -70,7 +70,7 @@ def expired_tokens(url: str, client_id: str, now: datetime) -> list[tuple[str, d
 
 
 def vectors(url: str) -> Extension:
-    """What a Postgres server has of pgvector. Raises StorageFault."""
+    """The state of pgvector on a Postgres server. Raises StorageFault."""
     from sqlalchemy import create_engine
     from sqlalchemy.exc import DBAPIError
 

@@ -14,7 +14,7 @@ from storage.db import Database
 from storage.inbox import UNFINISHED
 
 _STEADY = timedelta(seconds=3)
-"""How long a phase is watched before its pace counts: a restarted process soon reports what an earlier one had done."""
+"""How long a phase is observed before its pace is used: a restarted process first reports what an earlier one did."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,7 @@ class JobRow:
 
     @property
     def run(self) -> str:
-        """The run that it is a part of: a reindex has a job for each shelf."""
+        """The id of the job's run: a reindex has a job for each shelf."""
         return run_of(self.id)
 
 
@@ -66,7 +66,7 @@ class JobRunRow:
 
 
 def run_of(job: str) -> str:
-    """The run's id in a job's: all of it, or what follows the shelf."""
+    """The run's id, which a job's id is, or which follows the shelf's name in it."""
     return job.rpartition(":")[2]
 
 
@@ -79,7 +79,7 @@ class Jobs:
         self._db = db
         self._now = now
         self._begun: dict[tuple[str, str], tuple[str, int, datetime]] = {}
-        """The phase of each job of this process, with how much of it was done when it was first noted, and when."""
+        """The phase of each job of this process, the units done when it was first seen, and that time."""
 
     async def create(self, space: str, id: str, shelf: str, kind: str, files_total: int) -> bool:
         """Store a job under its run's id; returns False without a change if it exists."""
@@ -117,8 +117,9 @@ class Jobs:
         await self._update(space, id, {"state": state})
 
     def remaining(self, job: JobRow) -> timedelta | None:
-        """How many seconds the job's phase will still take at its pace in this process; None if that is not known yet,
-        or if another process does it."""
+        """The time that the job's phase will still take at its pace in this process; None if it is not known yet, or if
+        another process does the job.
+        """
         phase, done, since = self._begun.get((job.space, job.id), ("", 0, job.updated_at))
         took = job.updated_at - since
         if phase != job.phase or job.done <= done or took < _STEADY:
@@ -178,8 +179,8 @@ class Jobs:
         return [JobRunRow(row.id, row.verb, row.author_id, row.payload, row.created_at) for row in rows]
 
     async def refused(self, space: str, run: str) -> dict[str, str] | None:
-        """The files that a failed run could not read, by name, each with why (a key of the catalogue); None for a run
-        that was completed or stopped.
+        """The files that a failed run could not read, by name, each with the reason (a key of the catalogue); None for
+        a run that was completed or stopped.
 
         Files that are neither listed nor in the library are missing for another reason.
         """

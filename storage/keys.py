@@ -4,5 +4,5 @@ from __future__ import annotations
 
 
 def key_of(name: str) -> str:
-    """The name in one case, with single spaces."""
+    """The name in lower case (`casefold`), with single spaces."""
     return " ".join(name.split()).casefold()

@@ -139,17 +139,17 @@ class Lease:
             self._renewed = None
             raise fault_of(error) from error
 
-    async def beside(self) -> list[str]:
+    async def other_machines(self) -> list[str]:
         """The machines and process numbers of the other processes now connected. Call it before `keep`."""
         assert self._connection is not None
         rows = await self._connection.execute("SELECT id, machine FROM processes WHERE id <> %s", (self.id,))
-        there = []
+        machines = []
         for other, machine in await rows.fetchall():
             if await try_lock(self._connection, PROCESS, other):
                 await unlock(self._connection, PROCESS, other)
             else:
-                there.append(str(machine))
-        return there
+                machines.append(str(machine))
+        return machines
 
     @property
     def backend(self) -> int:
@@ -299,7 +299,7 @@ class Lease:
 
     async def _connected_again(self) -> Session:
         """A new connection that holds the lock. Raises LeaseLost."""
-        connection, kept = await self._connect(), False
+        connection, locked = await self._connect(), False
         try:
             # What the server still has of the broken connection.
             await connection.execute(
@@ -307,11 +307,11 @@ class Lease:
                 " WHERE locktype = 'advisory' AND application_name = %s AND pid <> pg_backend_pid()",
                 (self.name,),
             )
-            kept = await self._locked_again(connection)
+            locked = await self._locked_again(connection)
         finally:
-            if not kept:
+            if not locked:
                 await self._close()
-        if not kept:
+        if not locked:
             raise LeaseLost
         self._again = time.monotonic()
         _log.warning("the lease on the database is kept again")
@@ -355,8 +355,8 @@ class Lease:
             sender, topic, *values = json.loads(payload)
         except ValueError:
             return
-        if sender != self.id and (heard := self._heard.get(topic)) is not None:
-            heard(*values)
+        if sender != self.id and (listener := self._heard.get(topic)) is not None:
+            listener(*values)
 
     async def _silent(self, connection: Session) -> list[str]:
         """The other processes that have not renewed their lease recently; the connections of late ones are closed."""

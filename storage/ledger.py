@@ -164,7 +164,7 @@ class Ledger:
     def __init__(self, db: Database) -> None:
         from sqlalchemy import bindparam, case, func, select
 
-        from storage.processes import nobodys
+        from storage.processes import is_ownerless
         from storage.tables import ledger as t
 
         self._db = db
@@ -184,7 +184,7 @@ class Ledger:
             .where(
                 t.c.state == "reserved",
                 t.c.input_tokens + t.c.cache_read_tokens + t.c.cache_write_tokens > 0,
-                nobodys(t.c.process, bindparam("gone")),
+                is_ownerless(t.c.process, bindparam("gone")),
             )
             .values(state="stopped", settled_at=bindparam("now"))
         )
@@ -263,8 +263,8 @@ class Ledger:
         async with self._db.write(alone=f"ledger {space}") as connection:
             if usd != 0:
                 await self._check(connection, space, run_id, tokens, usd, caps)
-            more = {"of_space": space, "entry": entry, "more_tokens": tokens, "more_usd": usd}
-            await connection.execute(self._reserve_again, more)
+            parameters = {"of_space": space, "entry": entry, "more_tokens": tokens, "more_usd": usd}
+            await connection.execute(self._reserve_again, parameters)
 
     async def _check(
         self,
@@ -275,7 +275,7 @@ class Ledger:
         estimate_usd: Decimal | None,
         caps: Caps,
     ) -> None:
-        which = {"space": space, "run": run_id, "since": caps.since}
+        parameters = {"space": space, "run": run_id, "since": caps.since}
         limits: dict[Capped, tuple[Decimal | None, int | None]] = {
             "run": (caps.run_usd, caps.run_tokens),
             "space": (caps.space_usd, caps.space_tokens),
@@ -283,15 +283,15 @@ class Ledger:
         for kind, (usd, tokens) in limits.items():
             if usd is None and tokens is None:
                 continue
-            spent, used = (await connection.execute(self._spent[kind], which)).one()
+            spent, used = (await connection.execute(self._spent[kind], parameters)).one()
             if usd is not None and spent + (estimate_usd or 0) > usd:
                 raise OverCap(kind, spent, usd)
             if tokens is not None and used + estimate_tokens > tokens:
                 raise OverCap(_IN_TOKENS[kind], Decimal(used), Decimal(tokens))
         for allowance in caps.allowances:
-            which = {"space": space, "since": allowance.since}
-            which |= {} if allowance.whose == "space" else {"of": allowance.of}
-            spent, used = (await connection.execute(self._used[allowance.whose], which)).one()
+            parameters = {"space": space, "since": allowance.since}
+            parameters |= {} if allowance.whose == "space" else {"of": allowance.of}
+            spent, used = (await connection.execute(self._used[allowance.whose], parameters)).one()
             if allowance.usd is not None and spent + (estimate_usd or 0) > allowance.usd:
                 raise OverCap("space", spent, allowance.usd, allowance)
             if allowance.tokens is not None and used + estimate_tokens > allowance.tokens:
@@ -299,9 +299,9 @@ class Ledger:
 
     async def used(self, space: str, allowance: Allowance) -> tuple[Decimal, int]:
         """Dollars and tokens that count against an allowance: what calls have used since, or may still use."""
-        of = {} if allowance.whose == "space" else {"of": allowance.of}
+        scope = {} if allowance.whose == "space" else {"of": allowance.of}
         query = self._used[allowance.whose]
-        usd, tokens = (await self._db.execute(query, space=space, since=allowance.since, **of)).one()
+        usd, tokens = (await self._db.execute(query, space=space, since=allowance.since, **scope)).one()
         return usd, int(tokens)
 
     async def spent(self, space: str, since: datetime) -> tuple[Decimal, int]:

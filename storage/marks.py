@@ -32,7 +32,7 @@ class Marks:
 
         await self._db.run(t.delete().where(t.c.name == name))
 
-    async def beginning(self, prefix: str) -> dict[str, str]:
+    async def with_prefix(self, prefix: str) -> dict[str, str]:
         """The values of all whose names begin so."""
         from storage.tables import marks as t
 

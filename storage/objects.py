@@ -108,12 +108,12 @@ class Objects:
             raise StorageFault("files", f"{to}: not found") from error
 
     async def read(self, key: str, most: int) -> bytes:
-        def whole() -> bytes:
+        def checked_read() -> bytes:
             if (size := int(self._fs.info(self._at(key))["size"])) > most:
                 raise TooLarge(size)
             return bytes(self._fs.cat_file(self._at(key)))
 
-        return await self._done(whole)
+        return await self._done(checked_read)
 
     @asynccontextmanager
     async def reading(self, key: str) -> AsyncIterator[Path]:
@@ -130,10 +130,10 @@ class Objects:
         def names() -> list[str]:
             self._fs.invalidate_cache()
             try:
-                found = self._fs.ls(self._at(folder), detail=False)
+                paths = self._fs.ls(self._at(folder), detail=False)
             except FileNotFoundError:
                 return []
-            return sorted({str(path).rstrip("/").rpartition("/")[2] for path in found})
+            return sorted({str(path).rstrip("/").rpartition("/")[2] for path in paths})
 
         return await self._done(names)
 
@@ -161,8 +161,8 @@ class Objects:
             self._fs.invalidate_cache()
             return [int(entry["size"]) for entry in self._fs.find(self._at(folder), detail=True).values()]
 
-        found = await self._done(sizes)
-        return sum(found), len(found)
+        file_sizes = await self._done(sizes)
+        return sum(file_sizes), len(file_sizes)
 
     def _at(self, key: str) -> str:
         return f"{self._root}/{key}"
@@ -171,12 +171,12 @@ class Objects:
     async def _place(self, key: str) -> AsyncIterator[Path]:
         """A path of this machine with the ending of the key, removed at the end."""
 
-        def made() -> tempfile.TemporaryDirectory[str]:
+        def new_folder() -> tempfile.TemporaryDirectory[str]:
             self._local.mkdir(parents=True, exist_ok=True)
             return tempfile.TemporaryDirectory(dir=self._local, ignore_cleanup_errors=True)
 
         try:
-            folder = await asyncio.to_thread(made)
+            folder = await asyncio.to_thread(new_folder)
         except OSError as error:
             raise fault_of(error) from error
         try:
@@ -198,9 +198,9 @@ class Objects:
             except StorageFault as error:
                 fault = error
             except Exception as error:
-                if (found := fault_of(error)).kind == "full":  # of this machine's disk
-                    raise found from error
-                detail = found.detail.partition(" Debug source:")[0]
+                if (storage_fault := fault_of(error)).kind == "full":  # of this machine's disk
+                    raise storage_fault from error
+                detail = storage_fault.detail.partition(" Debug source:")[0]
                 fault = StorageFault("files", f"{type(error).__name__}: {detail}")
                 fault.__cause__ = error
                 if isinstance(error, PermissionError | NotImplementedError | TypeError | ValueError):
@@ -226,23 +226,25 @@ def opened(url: str, local: Path, environ: Mapping[str, str], *, hasty: bool = F
         os.environ.setdefault(name, value)
     protocol, _, root = url.partition("://")
     patience: dict[str, Any] = {"pauses_s": (), "deadline_s": HASTY_S} if hasty else {}
-    if (known := _OF_OBSTORE.get(protocol)) and find_spec("obstore") is not None:
+    if (obstore_name := _OF_OBSTORE.get(protocol)) and find_spec("obstore") is not None:
         from obstore.fsspec import FsspecStore
 
         # A service of one's own may have no certificate.
         plain = os.environ.get("AWS_ENDPOINT_URL", "").startswith("http://")
         client = {"connect_timeout": "5s", "timeout": "30s", "allow_http": plain}
-        made: Callable[..., AbstractFileSystem] = FsspecStore
-        store = made(known, client_options=client, retry_config=_CALM, skip_instance_cache=True)
+        connect: Callable[..., AbstractFileSystem] = FsspecStore
+        store = connect(obstore_name, client_options=client, retry_config=_CALM, skip_instance_cache=True)
         return Objects(store, root, local, **patience)
     try:
         driver = get_filesystem_class(protocol)
     except ImportError as error:
         package = getattr(error.__cause__, "name", None) or str(error)
-        raise NoDriver("obstore" if known else package) from error
+        raise NoDriver("obstore" if obstore_name else package) from error
     options = driver._get_kwargs_from_urls(url)
     filesystem = driver(**options, use_listings_cache=False, skip_instance_cache=True)
-    return Objects(filesystem, str(driver._strip_protocol(url)), local, folders=known is None, **patience)
+    return Objects(
+        filesystem, str(driver._strip_protocol(url)), local, folders=obstore_name is None, **patience
+    )
 
 
 def protocols() -> frozenset[str]:

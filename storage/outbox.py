@@ -39,8 +39,8 @@ class Outbox:
         this_stage = [column == bindparam(name) for name, column in names.items()]
         self._claim = db.insert(t).on_conflict_do_nothing().returning(*t.columns)
         self._get = t.select().where(*this_stage)
-        sent = t.update().where(*this_stage).values(state="sent")
-        self._sent = sent.values(message_id=bindparam("message"), shown=bindparam("shows"))
+        mark_sent = t.update().where(*this_stage).values(state="sent")
+        self._sent = mark_sent.values(message_id=bindparam("message"), shown=bindparam("shows"))
 
     async def claim(self, space: str, run: str, stage: str) -> OutboxRow:
         """The stage's row, created if it does not exist.
@@ -53,7 +53,9 @@ class Outbox:
             return replace(row, fresh=True)
         return await self.get(space, run, stage) or await self.claim(space, run, stage)
 
-    async def sent(self, space: str, run: str, stage: str, message_id: str, shown: str | None = None) -> None:
+    async def mark_sent(
+        self, space: str, run: str, stage: str, message_id: str, shown: str | None = None
+    ) -> None:
         """Note that the message was posted, and what it shows now."""
         this_stage = {"of_space": space, "of_run": run, "of_stage": stage}
         await self._db.run(self._sent, **this_stage, message=message_id, shows=shown)
@@ -106,10 +108,10 @@ class Outbox:
         """The messages of a stage, in order: a long one has several."""
         from storage.tables import outbox as t
 
-        sent = (t.c.space == space, t.c.run_id == run, t.c.message_id.is_not(None))
+        posted = (t.c.space == space, t.c.run_id == run, t.c.message_id.is_not(None))
         of_stage = t.c.stage == stage
         parts = t.c.stage.startswith(f"{stage}#", autoescape=True)
-        rows = await self._db.execute(t.select().where(*sent, of_stage | parts).order_by(t.c.created_at))
+        rows = await self._db.execute(t.select().where(*posted, of_stage | parts).order_by(t.c.created_at))
         return [str(row.message_id) for row in rows]
 
     async def cut_off(self, space: str, run: str) -> list[str]:

@@ -73,8 +73,8 @@ class Passages:
         result: dict[str, PassageRow] = {}
         query = self._passages.where(documents.c.space == space, any_of_these)
         for row in await self._db.execute(query):
-            *own, shelf, source, title, path, page, unread = row
-            chunk = ChunkRow(*own)
+            *chunk_columns, shelf, source, title, path, page, unread = row
+            chunk = ChunkRow(*chunk_columns)
             headings = tuple(json.loads(path)) if path else ()
             result[chunk.id] = PassageRow(chunk, shelf, source, title, headings, page, unread)
         return result
@@ -91,11 +91,11 @@ class Passages:
         from storage.tables import documents, pages
 
         p = pages.c
-        within = (and_(p.document_id == id, p.start > start, p.start < end) for id, start, end in spans)
+        page_starts = (and_(p.document_id == id, p.start > start, p.start < end) for id, start, end in spans)
         query = (
             select(p.document_id, p.start, p.number)
             .join(documents)
-            .where(documents.c.space == space, or_(*within))
+            .where(documents.c.space == space, or_(*page_starts))
             .order_by(p.document_id, p.number)
         )
         pages_begun: dict[str, list[tuple[int, int]]] = {}

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from storage.db import Database
 
 
-def nobodys(process: ColumnElement[str], gone: str | ColumnElement[str] = "") -> ColumnElement[bool]:
+def is_ownerless(process: ColumnElement[str], gone: str | ColumnElement[str] = "") -> ColumnElement[bool]:
     """Whether the process of that id ("" for one without a lease) has ended, or is `gone`."""
     from sqlalchemy import select
 

@@ -34,7 +34,7 @@ class Proxies:
 
         return await self._rows(t.c.space == space, t.c.key == key_of(name))
 
-    async def of(self, space: str, person: str) -> list[ProxiedName]:
+    async def by_person(self, space: str, person: str) -> list[ProxiedName]:
         """The names of a person, by name."""
         from storage.tables import proxied_names as t
 
@@ -54,12 +54,12 @@ class Proxies:
         from storage.tables import proxied_names as t
 
         key = key_of(name)
-        others = t.select().where(
+        others_row = t.select().where(
             t.c.space == space, t.c.key == key, t.c.confirmed.is_(True), t.c.author_id != person
         )
         theirs = t.update().where(t.c.space == space, t.c.key == key, t.c.author_id == person)
         async with self._db.write(alone=f"proxy {space} {key}") as connection:
-            if (await connection.execute(others.limit(1))).first() is not None:
+            if (await connection.execute(others_row.limit(1))).first() is not None:
                 return False
             confirmed = await connection.execute(theirs.values(confirmed=True, player=player))
             return bool(confirmed.rowcount)
@@ -68,9 +68,9 @@ class Proxies:
         """Take the name from the person; returns whether it was theirs."""
         from storage.tables import proxied_names as t
 
-        own = t.delete().where(t.c.space == space, t.c.key == key_of(name), t.c.author_id == person)
+        own_name = t.delete().where(t.c.space == space, t.c.key == key_of(name), t.c.author_id == person)
         async with self._db.write() as connection:
-            return bool((await connection.execute(own)).rowcount)
+            return bool((await connection.execute(own_name)).rowcount)
 
     async def _rows(self, *those: ColumnElement[bool]) -> list[ProxiedName]:
         from storage.tables import proxied_names as t

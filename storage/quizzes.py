@@ -99,7 +99,7 @@ class Quizzes:
         ]
         await self._db.run(self._db.insert(t).values(rows).on_conflict_do_nothing())
 
-    async def of(self, space: str, quiz: str) -> list[QuizQuestion]:
+    async def questions(self, space: str, quiz: str) -> list[QuizQuestion]:
         """A quiz's questions in order; none where there is no such quiz in the space."""
         from storage.tables import quiz_questions as t
 
@@ -167,11 +167,11 @@ class Quizzes:
                 return None
             if before is not None:
                 return False
-            same = (*by_author, c.c.first == question.first)
-            last = select(c.c.memory).where(*same).order_by(c.c.answered_at.desc()).limit(1)
+            same_question = (*by_author, c.c.first == question.first)
+            last = select(c.c.memory).where(*same_question).order_by(c.c.answered_at.desc()).limit(1)
             right = chosen == question.answer
             memory, due = remember(await connection.scalar(last) or "", right)
-            await connection.execute(c.update().where(*same).values(due=None))
+            await connection.execute(c.update().where(*same_question).values(due=None))
             row = {"space": space, "quiz": quiz, "n": n, "author_id": author, "run_id": run}
             row |= {"first": question.first, "subject": question.subject, "chosen": chosen, "right": right}
             await connection.execute(c.insert().values(**row, memory=memory, due=due, answered_at=now))
@@ -206,9 +206,11 @@ class Quizzes:
         from storage.tables import quiz_cards as c
         from storage.tables import quiz_questions as q
 
-        same = and_(q.c.space == c.c.space, q.c.run_id == c.c.quiz, q.c.n == c.c.n)
+        same_question = and_(q.c.space == c.c.space, q.c.run_id == c.c.quiz, q.c.n == c.c.n)
         due_cards = (c.c.space == space, c.c.author_id == author, c.c.subject == subject, c.c.due <= now)
-        query = select(q).join(c, same).where(*due_cards).order_by(c.c.due, c.c.quiz, c.c.n).limit(limit)
+        query = (
+            select(q).join(c, same_question).where(*due_cards).order_by(c.c.due, c.c.quiz, c.c.n).limit(limit)
+        )
         return [_question(row) for row in await self._db.execute(query)]
 
     async def quotes(self, space: str, subject: str) -> set[str]:

@@ -93,8 +93,8 @@ class Readings:
         """The rows of a space, the first one first."""
         from storage.tables import voice_readings as t
 
-        here = t.select().where(t.c.space == space, t.c.platform == platform)
-        return await self._db.rows(here.order_by(t.c.seq), ReadingRow)
+        in_space = t.select().where(t.c.space == space, t.c.platform == platform)
+        return await self._db.rows(in_space.order_by(t.c.seq), ReadingRow)
 
     @property
     def process(self) -> str:
@@ -103,20 +103,20 @@ class Readings:
 
     async def abandoned(self, platform: str, heard: str, gone: str = "") -> Sequence[ReadingRow]:
         """The rows of all spaces that are not `heard` and whose process has ended or is `gone`, the first one first."""
-        from storage.processes import nobodys
+        from storage.processes import is_ownerless
         from storage.tables import voice_readings as t
 
-        theirs = (t.c.platform == platform, t.c.heard != heard, nobodys(t.c.process, gone))
+        theirs = (t.c.platform == platform, t.c.heard != heard, is_ownerless(t.c.process, gone))
         return await self._db.rows(t.select().where(*theirs).order_by(t.c.seq), ReadingRow)
 
     async def take(self, row: ReadingRow, gone: str = "") -> bool:
         """Claim the clip for this process; returns False if another running process has it (`gone` has ended)."""
-        from storage.processes import nobodys
+        from storage.processes import is_ownerless
         from storage.tables import voice_readings as t
 
         if row.process == self._db.process:
             return True
-        free = t.update().where(t.c.seq == row.seq, nobodys(t.c.process, gone))
+        free = t.update().where(t.c.seq == row.seq, is_ownerless(t.c.process, gone))
         return await self._db.run(free.values(process=self._db.process)) == 1
 
     async def drop(self, place: Sequence[str], platform: str, heard: str, *, most: int | None = None) -> int:
@@ -142,21 +142,21 @@ class Readings:
         """Those of the rows that exist and are not `heard`."""
         from storage.tables import voice_readings as t
 
-        these = t.select().with_only_columns(t.c.seq).where(t.c.seq.in_(seqs), t.c.heard != heard)
-        return set(await self._db.column(these))
+        unheard = t.select().with_only_columns(t.c.seq).where(t.c.seq.in_(seqs), t.c.heard != heard)
+        return set(await self._db.column(unheard))
 
     async def take_back(self, space: str, run: str, key: str, heard: str) -> None:
         """Delete everything of a run's stage, or of all its stages ("" for the key), except that it is `heard`."""
         from storage.tables import voice_readings as t
 
-        those = (t.c.space == space, t.c.run_id == run, *((t.c.key == key,) if key else ()))
-        await self._db.run(t.update().where(*those).values(text="", whole=True, heard=heard, marked=""))
+        of_stage = (t.c.space == space, t.c.run_id == run, *((t.c.key == key,) if key else ()))
+        await self._db.run(t.update().where(*of_stage).values(text="", whole=True, heard=heard, marked=""))
 
-    async def written(self, seq: int, text: str) -> None:
+    async def store_text(self, seq: int, text: str) -> None:
         """Store its complete text."""
         await self._set(seq, text=text, whole=True)
 
-    async def heard(self, seq: int, digests: str) -> bool:
+    async def store_heard(self, seq: int, digests: str) -> bool:
         """Note which sentences were heard; returns whether the row still exists: its run may have been taken back."""
         return await self._set(seq, heard=digests)
 
@@ -168,12 +168,12 @@ class Readings:
 
         await self._db.run(t.delete().where(t.c.seq == seq))
 
-    async def over(self, heard: str, *seqs: int) -> None:
+    async def clear(self, heard: str, *seqs: int) -> None:
         """Delete everything of these rows except that they were heard and where they may be marked."""
         from storage.tables import voice_readings as t
 
-        these = t.update().where(t.c.seq.in_(seqs))
-        await self._db.run(these.values(text="", whole=True, heard=heard))
+        rows = t.update().where(t.c.seq.in_(seqs))
+        await self._db.run(rows.values(text="", whole=True, heard=heard))
 
     async def tidy(self, space: str, heard: str) -> None:
         """Remove rows that are over, and incomplete rows of runs that have ended."""
@@ -183,8 +183,8 @@ class Readings:
         from storage.tables import voice_readings as t
 
         ended = select(inbox.c.id).where(inbox.c.space == space, inbox.c.state.not_in(UNFINISHED))
-        over = or_(and_(t.c.heard == heard, t.c.marked == ""), t.c.whole.is_(False))
-        await self._db.run(t.delete().where(t.c.space == space, over, t.c.run_id.in_(ended)))
+        finished = or_(and_(t.c.heard == heard, t.c.marked == ""), t.c.whole.is_(False))
+        await self._db.run(t.delete().where(t.c.space == space, finished, t.c.run_id.in_(ended)))
 
     async def channels(self, platform: str) -> Sequence[ChannelRow]:
         """The voice channels that the bot was in last."""
@@ -192,7 +192,7 @@ class Readings:
 
         return await self._db.rows(t.select().where(t.c.platform == platform).order_by(t.c.space), ChannelRow)
 
-    async def joined(self, space: str, platform: str, channel: str) -> None:
+    async def note_joined(self, space: str, platform: str, channel: str) -> None:
         """Note that the bot is in this channel, and in no other channel of the space."""
         from storage.tables import voice_channels as t
 
@@ -201,11 +201,11 @@ class Readings:
             new.on_conflict_do_update(index_elements=["space", "platform"], set_={"channel": channel})
         )
 
-    async def left(self, space: str, platform: str) -> None:
+    async def note_left(self, space: str, platform: str) -> None:
         from storage.tables import voice_channels as t
 
-        here: tuple[ColumnElement[bool], ...] = (t.c.space == space, t.c.platform == platform)
-        await self._db.run(t.delete().where(*here))
+        in_space: tuple[ColumnElement[bool], ...] = (t.c.space == space, t.c.platform == platform)
+        await self._db.run(t.delete().where(*in_space))
 
     async def _set(self, seq: int, **values: Any) -> bool:
         from storage.tables import voice_readings as t

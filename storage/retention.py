@@ -59,9 +59,9 @@ class Retention:
 
         from storage.tables import exchanges, sessions
 
-        said = exists().where(exchanges.c.session_id == sessions.c.id)
+        has_exchanges = exists().where(exchanges.c.session_id == sessions.c.id)
         query = select(sessions.c.id).where(
-            sessions.c.state == "archived", sessions.c.closed_at < before, said
+            sessions.c.state == "archived", sessions.c.closed_at < before, has_exchanges
         )
         async with self._db.write() as connection:
             ids = list((await connection.execute(query.limit(BATCH))).scalars())
@@ -97,14 +97,14 @@ class Retention:
 
         for (space, run, _, price), entries in groupby(sorted(rows, key=lambda r: (same(r), r.id)), key=same):
             *others, last = entries
-            whole = [*others, last]
-            values = {name: sum(getattr(row, name) for row in whole) for name in (*_TOKENS, "calls")}
-            values["cost_usd"] = None if price == "unknown" else sum(row.cost_usd for row in whole)
+            calls = [*others, last]
+            values = {name: sum(getattr(row, name) for row in calls) for name in (*_TOKENS, "calls")}
+            values["cost_usd"] = None if price == "unknown" else sum(row.cost_usd for row in calls)
             values |= {"step": "", "model": "", "state": "settled", "work": works[space, run]}
             values |= {
                 "estimate_tokens": 0,
                 "estimate_usd": None,
-                "created_at": max(row.created_at for row in whole),
+                "created_at": max(row.created_at for row in calls),
             }
             await connection.execute(t.update().where(t.c.id == last.id).values(values))
             if others:

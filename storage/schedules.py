@@ -57,7 +57,7 @@ class Schedules:
         new = self._db.insert(t).values(**asdict(row))
         await self._db.run(new.on_conflict_do_nothing(index_elements=["id"]))
 
-    async def here(self, space: str, platform: str, channel: str, thread: str) -> Sequence[ScheduleRow]:
+    async def at_place(self, space: str, platform: str, channel: str, thread: str) -> Sequence[ScheduleRow]:
         """The schedules of a place, the next one first."""
         from storage.tables import schedules as t
 
@@ -75,7 +75,7 @@ class Schedules:
         await self.remove(space, *ids)
         return len(ids)
 
-    async def of(self, space: str, author: str) -> Sequence[ScheduleRow]:
+    async def by_author(self, space: str, author: str) -> Sequence[ScheduleRow]:
         """The schedules that a person has made in the space, the next one first."""
         from storage.tables import schedules as t
 
@@ -124,8 +124,8 @@ class Schedules:
         """Stop following; returns whether the person had followed it."""
         from storage.tables import schedule_followers as t
 
-        own = (t.c.space == space, t.c.schedule_id == id, t.c.author_id == author)
-        return await self._db.run(t.delete().where(*own)) == 1
+        followed = (t.c.space == space, t.c.schedule_id == id, t.c.author_id == author)
+        return await self._db.run(t.delete().where(*followed)) == 1
 
     async def followers(self, space: str, id: str) -> Sequence[str]:
         """The people who follow it, in the order in which they began to."""

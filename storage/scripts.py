@@ -122,12 +122,14 @@ class Scripts:
         from storage.tables import scripts
 
         new = self._db.insert(scripts).values(**asdict(row), body=body)
-        anew = ("title", "source", "run_id", "draft", "scenes", "updated_at")
-        same = (scripts.c.space == row.space, scripts.c.author_id == row.author_id)
-        new_values = {name: getattr(row, name) for name in anew} | {"body": body}
-        where = (*same, scripts.c.run_id != row.run_id, scripts.c.id == row.id)
+        renewed = ("title", "source", "run_id", "draft", "scenes", "updated_at")
+        of_owner = (scripts.c.space == row.space, scripts.c.author_id == row.author_id)
+        new_values = {name: getattr(row, name) for name in renewed} | {"body": body}
+        earlier_draft = (*of_owner, scripts.c.run_id != row.run_id, scripts.c.id == row.id)
         t = scripts.c
-        before = select(t.space, t.id, t.draft, t.source, t.scenes, t.updated_at, t.body).where(*where)
+        before = select(t.space, t.id, t.draft, t.source, t.scenes, t.updated_at, t.body).where(
+            *earlier_draft
+        )
         keep = self._db.insert(former).from_select(
             ["space", "script_id", "draft", "source", "scenes", "created_at", "body"], before
         )
@@ -138,7 +140,7 @@ class Scripts:
             inserted = await connection.execute(new.on_conflict_do_nothing(index_elements=["id"]))
             if not inserted.rowcount:
                 await connection.execute(keep.on_conflict_do_nothing())
-                await connection.execute(scripts.update().where(*where).values(new_values))
+                await connection.execute(scripts.update().where(*earlier_draft).values(new_values))
                 await connection.execute(too_old)
 
     async def drafts(self, reader: Reader, id: str) -> list[DraftRow]:
@@ -172,9 +174,9 @@ class Scripts:
         """
         from storage.tables import scripts
 
-        own = (scripts.c.space == reader.space, scripts.c.author_id == reader.author_id)
+        own_scripts = (scripts.c.space == reader.space, scripts.c.author_id == reader.author_id)
         place = {"platform": reader.platform, "channel": reader.channel, "thread": reader.thread}
-        shared = scripts.update().where(*own, scripts.c.author_id != "", scripts.c.id == id)
+        shared = scripts.update().where(*own_scripts, scripts.c.author_id != "", scripts.c.id == id)
         return await self._db.run(shared.values(visibility=visibility, **place)) == 1
 
     async def remove(self, space: str, id: str) -> None:
@@ -198,8 +200,8 @@ class Scripts:
                 return
             if scene is None:
                 in_place = [table.c[name] == value for name, value in place.items()]
-                same = select(table.c.script_id).where(*in_place, table.c.script_id == id)
-                if await connection.scalar(same) is not None:
+                in_focus = select(table.c.script_id).where(*in_place, table.c.script_id == id)
+                if await connection.scalar(in_focus) is not None:
                     return
             await connection.execute(new.on_conflict_do_update(index_elements=list(place), set_=now))
 

@@ -142,10 +142,10 @@ class Sessions:
         from storage.tables import exchanges, sessions
 
         query = select(sessions.c.title).join(exchanges, exchanges.c.session_id == sessions.c.id)
-        found = await self._db.execute(
+        result = await self._db.execute(
             query.where(exchanges.c.space == space, exchanges.c.run_id == run).limit(1)
         )
-        return str(found.scalar() or "")
+        return str(result.scalar() or "")
 
     async def close(self, space: str, platform: str, channel: str, thread: str) -> bool:
         """Close the place's active session; returns whether there was one."""
@@ -257,13 +257,13 @@ class Threads:
             await connection.execute(self._let_go, held)
             await connection.execute(self._bind, new)
 
-    async def real(self, space: str, channel: str, thread: str) -> str | None:
+    async def real_thread(self, space: str, channel: str, thread: str) -> str | None:
         """The real thread that the conversation is in."""
         place = {"space": space, "channel": channel, "thread": thread}
         row = await self._db.row(self._in_place, ThreadRow, **place)
         return row.real if row else None
 
-    async def held(self, space: str, real: str) -> ThreadRow | None:
+    async def get(self, space: str, real: str) -> ThreadRow | None:
         """The conversation in a real thread ("" for no thread); None if the thread is not the bot's."""
         return await self._db.row(self._held, ThreadRow, of_space=space, of_thread=real) if real else None
 
@@ -275,7 +275,7 @@ class Threads:
 
         return await self._db.run(t.update().where(*_held(space, real)).values(free_chat=on)) == 1
 
-    async def explained(self, space: str, real: str) -> bool:
+    async def mark_explained(self, space: str, real: str) -> bool:
         """True the first time it is called for one of the bot's threads, False afterwards."""
         from storage.tables import threads as t
 

@@ -68,7 +68,7 @@ class SettingsStore:
 
         return await self._db.row(t.select().where(*_at(space, name, scope, of)), SettingRow)
 
-    async def under(self, space: str, prefix: str) -> dict[str, SettingRow]:
+    async def of_space(self, space: str, prefix: str) -> dict[str, SettingRow]:
         """The space's own settings with this prefix, in order, by the rest of their names."""
         from storage.tables import settings as t
 
@@ -83,16 +83,16 @@ class SettingsStore:
         from storage.tables import settings as t
 
         begins = partial(t.c.name.startswith, autoescape=True)
-        these = or_(t.c.name.in_(names), *map(begins, prefixes))
-        query = t.select().where(t.c.space == space, these).order_by(t.c.name)
+        by_name = or_(t.c.name.in_(names), *map(begins, prefixes))
+        query = t.select().where(t.c.space == space, by_name).order_by(t.c.name)
         return await self._db.rows(query, SettingRow)
 
-    async def beginning(self, space: str, prefix: str) -> Sequence[SettingRow]:
+    async def with_prefix(self, space: str, prefix: str) -> Sequence[SettingRow]:
         """All settings of the space with this prefix, in every scope."""
         from storage.tables import settings as t
 
-        these = t.select().where(t.c.space == space, t.c.name.startswith(prefix, autoescape=True))
-        return await self._db.rows(these, SettingRow)
+        query = t.select().where(t.c.space == space, t.c.name.startswith(prefix, autoescape=True))
+        return await self._db.rows(query, SettingRow)
 
     async def set(
         self, space: str, name: str, value: str, author_id: str, scope: Scope = "space", of: str = ""
@@ -158,15 +158,15 @@ class SettingsStore:
         """Remove these settings there; returns whether there were any."""
         from storage.tables import settings as t
 
-        here = (t.c.space == space, t.c.scope == scope, t.c.of == of, t.c.name.in_(names))
+        of_owner = (t.c.space == space, t.c.scope == scope, t.c.of == of, t.c.name.in_(names))
         at = {"space": space, "scope": scope, "of": of, "author_id": author_id}
         async with self._db.write() as connection:
             was = (
-                (await connection.execute(t.select().with_only_columns(t.c.name).where(*here)))
+                (await connection.execute(t.select().with_only_columns(t.c.name).where(*of_owner)))
                 .scalars()
                 .all()
             )
-            await connection.execute(t.delete().where(*here))
+            await connection.execute(t.delete().where(*of_owner))
             await self._keep(connection, at, dict.fromkeys(was))
         return bool(was)
 

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
 
-from storage.advisory_locks import CLAIM, MEMBER, PROCESS, held
+from storage.advisory_locks import CLAIM, MEMBER, PROCESS, lock_holders
 
 if TYPE_CHECKING:
     from storage.db import Database
@@ -32,7 +32,7 @@ class Share:
         """Numbers from 0 to `count` - 1. With `only`, this process takes those and no others, and gives none away."""
         self.name = name
         self.count = count
-        self.held: set[int] = set()
+        self.numbers: set[int] = set()
         self.surplus = False
         """Whether another process has two less than this one, and nothing else is free."""
         self.members = 1
@@ -41,7 +41,7 @@ class Share:
         self._lease = lease
         self._only = only
         self._free_since: dict[int, float] = {}
-        self._given: dict[int, float] = {}
+        self._given_at: dict[int, float] = {}
 
     async def join(self) -> None:
         """Take part in sharing, as long as the lease is kept."""
@@ -57,39 +57,43 @@ class Share:
         if not (me := self._lease.backend):
             self.surplus = False
             return set()
-        holders = await held(self._database.execute, CLAIM, names)
+        holders = await lock_holders(self._database.execute, CLAIM, names)
         owners = {names[name]: pids[0] for name, pids in holders.items()}
-        members = set((await held(self._database.execute, MEMBER, [self.name])).get(self.name, ())) | {me}
+        members = set(
+            (await lock_holders(self._database.execute, MEMBER, [self.name])).get(self.name, ())
+        ) | {me}
         self.members = len(members)
         now = asyncio.get_running_loop().time()
-        free = [number for number in names.values() if number not in owners and number not in self.held]
+        free = [number for number in names.values() if number not in owners and number not in self.numbers]
         self._free_since = {number: self._free_since.get(number, now) for number in free}
         of_each = Counter(dict.fromkeys(members, 0))
         of_each.update(owner for owner in owners.values() if owner in members)
-        mine = len(self.held)
+        mine = len(self.numbers)
         fair = -(-self.count // len(members))
         if self._only:
-            wanted, self.surplus = free, False
+            claims, self.surplus = free, False
         else:
             # Processes that look at the same time begin at different numbers.
             first = sorted(members).index(me) * fair
-            others = [number for number in free if now - self._given.get(number, -math.inf) >= LEFT_S]
-            near = sorted(others, key=lambda number: (number - first) % self.count)[: max(0, fair - mine)]
-            left = {number for number, since in self._free_since.items() if now - since > LEFT_S}
-            wanted = sorted(left.union(near))
+            available = [number for number in free if now - self._given_at.get(number, -math.inf) >= LEFT_S]
+            next_numbers = sorted(available, key=lambda number: (number - first) % self.count)[
+                : max(0, fair - mine)
+            ]
+            abandoned = {number for number, since in self._free_since.items() if now - since > LEFT_S}
+            claims = sorted(abandoned.union(next_numbers))
             most = max(of_each.values())
             givers = [member for member, n in of_each.items() if n == most]
             least = min(of_each.values())
             self.surplus = not free and me == min(givers) and most - least >= 2
-        taken = await self._lease.try_claim([part_name(self.name, number) for number in wanted])
-        gained = {names[name] for name in taken}
-        self.held |= gained
+        claimed = await self._lease.try_claim([part_name(self.name, number) for number in claims])
+        gained = {names[name] for name in claimed}
+        self.numbers |= gained
         return gained
 
     async def give(self, number: int) -> None:
         """Release the number, so that another process can take it."""
-        self.held.discard(number)
-        self._given[number] = asyncio.get_running_loop().time()
+        self.numbers.discard(number)
+        self._given_at[number] = asyncio.get_running_loop().time()
         self.surplus = False
         await self._lease.unclaim(part_name(self.name, number))
 
@@ -98,7 +102,7 @@ class Share:
         name = part_name(self.name, number)
         return any(
             pid != self._lease.backend
-            for pid in (await held(self._database.execute, CLAIM, [name])).get(name, ())
+            for pid in (await lock_holders(self._database.execute, CLAIM, [name])).get(name, ())
         )
 
     async def turn(self, what: str, every_s: float) -> None:
@@ -107,9 +111,9 @@ class Share:
         """
         from sqlalchemy import text
 
-        asked = {"name": f"{self.name}.{what}", "every_s": every_s}
-        while not await self._database.column(text(_TAKE_TURN), **asked):
-            wait = await self._database.column(text(_NEXT_TURN), **asked)
+        parameters = {"name": f"{self.name}.{what}", "every_s": every_s}
+        while not await self._database.column(text(_TAKE_TURN), **parameters):
+            wait = await self._database.column(text(_NEXT_TURN), **parameters)
             await asyncio.sleep(max([0.0, *wait]))
 
 
@@ -149,7 +153,7 @@ async def agreed_on(database: Database, lease: Lease, prefix: str, own: str) -> 
             select(t.c.name, t.c.value).where(t.c.name.startswith(prefix, autoescape=True))
         )
         values = {row.name.removeprefix(prefix): str(row.value) for row in rows}
-        alive = await held(connection.execute, PROCESS, values)
+        alive = await lock_holders(connection.execute, PROCESS, values)
         dead = [prefix + process for process in values if process not in alive]
         await connection.execute(t.delete().where(t.c.name.in_([*dead, prefix + lease.id])))
         others = [values[process] for process in alive if process != lease.id]

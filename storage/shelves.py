@@ -120,7 +120,7 @@ class Outlines:
     def __init__(self, db: Database) -> None:
         self._db = db
 
-    async def of(self, space: str, shelf: str) -> Sequence[OutlineRow]:
+    async def of_shelf(self, space: str, shelf: str) -> Sequence[OutlineRow]:
         """The outlines of a shelf's documents, all at one moment, by title."""
         from sqlalchemy import select
 
@@ -143,8 +143,8 @@ class Outlines:
         async with self._db.read() as connection:
             head_rows = (await connection.execute(heads)).all()
             rows = (await connection.execute(parts)).all()
-        of = {
+        of_shelf = {
             id: tuple(Lesson(*row[1:]) for row in lesson_rows)
             for id, lesson_rows in groupby(rows, itemgetter(0))
         }
-        return [OutlineRow(*head, of.get(head.id, ())) for head in head_rows]
+        return [OutlineRow(*head, of_shelf.get(head.id, ())) for head in head_rows]

@@ -132,8 +132,8 @@ class Stories:
         self.cards = StoryCards(db)
         # Prepared once, because every turn uses them and building a statement costs more than executing it.
         in_place = [p.c[field.name] == bindparam(f"in_{field.name}") for field in fields(Spot)]
-        here = (p.c[field.name] == bindparam(field.name) for field in fields(Spot))
-        self._played = select(s, p).join_from(p, s).where(*here)
+        in_this_place = (p.c[field.name] == bindparam(field.name) for field in fields(Spot))
+        self._played = select(s, p).join_from(p, s).where(*in_this_place)
         played = (p.c.story_id == bindparam("of_story"), p.c.branch_id == bindparam("of_branch"))
         elsewhere = (p.c.space == bindparam("in_space"), *played, ~and_(*in_place))
         self._elsewhere = p.select().where(*elsewhere)
@@ -175,13 +175,13 @@ class Stories:
     async def play(self, spot: Spot, story: str, branch: str, run: str) -> list[PlaceRow]:
         """Let this thread play that branch, and no other thread; returns the threads that played it until now."""
         place = {f"in_{name}": value for name, value in asdict(spot).items()}
-        which = {"of_story": story, "of_branch": branch}
+        parameters = {"of_story": story, "of_branch": branch}
         now = {"story_id": story, "branch_id": branch, "run_id": run, "away": False}
         async with self._db.write() as connection:
             await connection.execute(self._opened, {"in_space": spot.space, "of_story": story})
-            await connection.execute(self._taken, {**place, **which})
+            await connection.execute(self._taken, {**place, **parameters})
             await connection.execute(self._play, {**asdict(spot), **now})
-            rows = await connection.execute(self._elsewhere, {**place, **which})
+            rows = await connection.execute(self._elsewhere, {**place, **parameters})
             return [PlaceRow(**row._mapping) for row in rows]
 
     async def played(self, spot: Spot) -> tuple[StoryRow, PlaceRow] | None:
@@ -219,8 +219,10 @@ class Stories:
         """The place that now plays the branch of an `away` place; None if no thread plays it."""
         from storage.tables import story_places
 
-        same = [story_places.c[name] == getattr(place, name) for name in ("space", "story_id", "branch_id")]
-        result = await self._db.execute(story_places.select().where(*same, ~story_places.c.away))
+        same_branch = [
+            story_places.c[name] == getattr(place, name) for name in ("space", "story_id", "branch_id")
+        ]
+        result = await self._db.execute(story_places.select().where(*same_branch, ~story_places.c.away))
         row = result.first()
         return PlaceRow(**row._mapping) if row else None
 
@@ -261,13 +263,15 @@ class Stories:
         query = table.select().where(table.c.space == space, or_(*may))
         return await self._db.rows(query.order_by(table.c.updated_at.desc()).limit(limit), StoryRow)
 
-    async def whole(self, space: str, story: str) -> tuple[StoryRow, list[BranchRow], list[NodeRow]] | None:
+    async def load(self, space: str, story: str) -> tuple[StoryRow, list[BranchRow], list[NodeRow]] | None:
         """A story with its branches, oldest first, and all their nodes, read at one moment."""
         from storage.tables import stories, story_branches, story_nodes
 
-        of = [(table.c.space == space, table.c.story_id == story) for table in (story_branches, story_nodes)]
-        branches = story_branches.select().where(*of[0])
-        nodes = story_nodes.select().where(*of[1])
+        of_story = [
+            (table.c.space == space, table.c.story_id == story) for table in (story_branches, story_nodes)
+        ]
+        branches = story_branches.select().where(*of_story[0])
+        nodes = story_nodes.select().where(*of_story[1])
         async with self._db.read() as connection:
             query = stories.select().where(stories.c.space == space, stories.c.id == story)
             row = (await connection.execute(query)).one_or_none()
@@ -280,7 +284,7 @@ class Stories:
                 [NodeRow(*row) for row in await connection.execute(nodes.order_by(story_nodes.c.seq))],
             )
 
-    async def take_in(
+    async def import_story(
         self,
         story: StoryRow,
         branches: Sequence[BranchRow],
@@ -350,8 +354,8 @@ class Stories:
         async with self._db.write() as connection:
             # This also locks the story: otherwise on Postgres numbers would not be in the order in which others see
             # them.
-            which = {"in_space": space, "of_story": story, "now": now}
-            if (await connection.execute(self._touch, which)).rowcount != 1:
+            parameters = {"in_space": space, "of_story": story, "now": now}
+            if (await connection.execute(self._touch, parameters)).rowcount != 1:
                 raise KeyError(story)
             for node in nodes:
                 inserted = await connection.execute(self._append, {**asdict(node), **of_story})
@@ -426,10 +430,10 @@ class Stories:
 
         If the first number has changed, the story must be read again.
         """
-        which = {"in_space": space, "of_story": story}
+        parameters = {"in_space": space, "of_story": story}
         if after is None:
-            return int((await self._db.execute(self._withdrawn, **which)).scalar_one()), []
-        rows = (await self._db.execute(self._news, **which, of_branch=branch, after=after)).all()
+            return int((await self._db.execute(self._withdrawn, **parameters)).scalar_one()), []
+        rows = (await self._db.execute(self._news, **parameters, of_branch=branch, after=after)).all()
         return rows[0][0], [NodeRow(*row[1:]) for row in rows if row.seq is not None]
 
 

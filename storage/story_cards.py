@@ -33,12 +33,12 @@ class StoryCards:
 
         from storage.tables import story_cards as table
 
-        others = select(func.coalesce(func.sum(table.c.size), 0)).where(
+        size_of_others = select(func.coalesce(func.sum(table.c.size), 0)).where(
             table.c.space == card.space, table.c.story_id == card.story_id, table.c.card != card.card
         )
         row = {**asdict(card), "size": len(card.file)}
         async with self._db.write() as connection:
-            if int(await connection.scalar(others) or 0) + len(card.file) > most:
+            if int(await connection.scalar(size_of_others) or 0) + len(card.file) > most:
                 return False
             new = self._db.insert(table).values(row)
             await connection.execute(new.on_conflict_do_update(index_elements=["story_id", "card"], set_=row))

@@ -98,8 +98,8 @@ class StoryLibrary:
         """Share what the person has kept with everybody in the space, or stop sharing it."""
         from storage.tables import story_library as t
 
-        own = (t.c.space == space, t.c.id == id, t.c.author_id == person)
-        await self._db.run(t.update().where(*own).values(shared=shared))
+        own_row = (t.c.space == space, t.c.id == id, t.c.author_id == person)
+        await self._db.run(t.update().where(*own_row).values(shared=shared))
 
     async def remove(self, space: str, id: str, person: str) -> None:
         from storage.tables import story_library as t

@@ -49,7 +49,7 @@ class StoryVectors:
                     )
                 )
 
-    async def of(self, space: str, story: str, embedder: str, nodes: Sequence[str]) -> dict[str, bytes]:
+    async def get(self, space: str, story: str, embedder: str, nodes: Sequence[str]) -> dict[str, bytes]:
         """The vectors of those of these nodes that have any."""
         from sqlalchemy import bindparam, select
 
@@ -57,12 +57,12 @@ class StoryVectors:
 
         # With a condition on the story SQLite reads all of its rows; the nodes alone use the primary key.
         columns = (table.c.node_id, table.c.vectors, table.c.space, table.c.story_id)
-        asked = select(*columns).where(
+        query = select(*columns).where(
             table.c.embedder == embedder, table.c.node_id.in_(bindparam("nodes", expanding=True))
         )
         names, vectors_by_node = sorted(nodes), dict[str, bytes]()  # the next row is often on the same page
         for first in range(0, len(names), NODES):
-            rows = await self._db.execute(asked, nodes=names[first : first + NODES])
+            rows = await self._db.execute(query, nodes=names[first : first + NODES])
             vectors_by_node.update(
                 (node, vectors)
                 for node, vectors, of_space, of_story in rows.all()

@@ -56,7 +56,7 @@ class Unshown:
         query = self._db.insert(t).values(**key, **values)
         await self._db.run(query.on_conflict_do_update(index_elements=list(key), set_=values))
 
-    async def shown(self, space: str, run: str, stage: str) -> None:
+    async def forget(self, space: str, run: str, stage: str) -> None:
         """Delete what has been shown or was given up."""
         from storage.tables import unshown as t
 
@@ -91,15 +91,15 @@ class Unshown:
         """
         from sqlalchemy import select
 
-        from storage.processes import nobodys
+        from storage.processes import is_ownerless
         from storage.tables import inbox
         from storage.tables import unshown as t
 
         query = select(t).join(inbox, inbox.c.id == t.c.run_id).order_by(inbox.c.seq, t.c.created_at)
         if abandoned is None:
             return await self._db.rows(query, UnshownRow)
-        left = (nobodys(t.c.process, abandoned), inbox.c.platform.in_(platforms))
-        rows = await self._db.rows(query.where(*left), UnshownRow)
+        abandoned_rows = (is_ownerless(t.c.process, abandoned), inbox.c.platform.in_(platforms))
+        rows = await self._db.rows(query.where(*abandoned_rows), UnshownRow)
         if rows and self._db.process:
             ours = t.update().where(t.c.run_id.in_({row.run_id for row in rows}))
             await self._db.run(ours.values(process=self._db.process))

@@ -67,7 +67,7 @@ class _ScreenView:
     async def show(self, event: Shown) -> None:
         if isinstance(event, Stage) and self._screen.up.is_set():  # its message is posted, and grows
             await self._outbox.claim(self._space, self._run, event.key)
-            await self._outbox.sent(self._space, self._run, event.key, f"message of {self._run}")
+            await self._outbox.mark_sent(self._space, self._run, event.key, f"message of {self._run}")
         if isinstance(event, Text | Failed):
             self._text += event.text
 

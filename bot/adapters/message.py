@@ -247,7 +247,7 @@ class Message(Generic[AnyPage]):
         if not self.exists or self._recorded == noting:
             return
         try:
-            await self.outbox.sent(self.space, self.ref.run, self.ref.key, self.id, shown)
+            await self.outbox.mark_sent(self.space, self.ref.run, self.ref.key, self.id, shown)
         except StorageFault as fault:
             _log.warning("run %s: a message could not be noted: %s", self.ref.run, fault)
         self._recorded = noting

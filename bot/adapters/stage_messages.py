@@ -305,7 +305,7 @@ class StageMessages(Generic[AnyPage]):
                     ref = MessageRef(self.run, key)
                     post = partial(response.post_ephemeral, page, ref, MessageStyle.LAYOUT)
                     message = await until_available(post)
-                    await self.outbox.sent(self.space, self.run, key, message, page.shown)
+                    await self.outbox.mark_sent(self.space, self.run, key, message, page.shown)
         except (PlaceClosed, Refused, Gone, StorageFault) as fault:
             _log.info("run %s: its end is told to everybody: %s", self.run, fault)
             return False

@@ -238,7 +238,7 @@ class Execution:
                 except (KeyError, TypeError, ValueError):  # written by another release
                     _log.exception("run %s cannot be read", row.run_id)
             if view is None:
-                await unshown.shown(row.space, row.run_id, row.stage)
+                await unshown.forget(row.space, row.run_id, row.stage)
             elif row.status == row.stage == WITHDRAWN:
                 forgetting.append(row)
             elif row.status == WITHDRAWN:

@@ -55,10 +55,10 @@ class Processes:
             await self._lease.take()
         except DatabaseBusy as busy:
             raise UserError("storage.busy_database", machine=busy.machine or "?") from busy
-        for machine in await self._lease.beside() if why_alone else ():
+        for machine in await self._lease.other_machines() if why_alone else ():
             raise UserError(why_alone, machine=machine)
         if vectors and (await agreed_on(self._database, self._lease, _VECTORS, vectors))[0] != vectors:
-            machine = next(iter(await self._lease.beside()), "?")
+            machine = next(iter(await self._lease.other_machines()), "?")
             raise UserError("storage.vectors_elsewhere", machine=machine)
 
     async def agree(self) -> list[str]:

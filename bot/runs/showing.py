@@ -152,7 +152,7 @@ class Showings:
                 del self._stored[run, stage]
                 if not task.cancelled():
                     with suppress(StorageFault):  # then the next start shows it again, in the same messages
-                        await self._unshown.shown(space, run, stage)
+                        await self._unshown.forget(space, run, stage)
 
         self._settling.start(settled())
 

@@ -196,7 +196,7 @@ class Clips:
     async def _over(self, row: ReadingRow | None) -> None:
         """Store only that it was narrated."""
         if row is not None and self._kept is not None:
-            await self._kept.over(HEARD, row.seq)
+            await self._kept.clear(HEARD, row.seq)
             await self._kept.tidy(row.space, HEARD)
 
     @property

@@ -296,7 +296,7 @@ class Queue:
         if self._closed or any(
             reading.row.seq == seq for reading in self._open
         ):  # otherwise it was heard or withdrawn
-            await self._readings.written(seq, written.text)
+            await self._readings.store_text(seq, written.text)
 
     async def _serve(self) -> None:
         while self._unmade:
@@ -403,7 +403,7 @@ class Queue:
 
     async def _keep(self, reading: Reading) -> None:
         async with self._keeping:
-            is_stored = reading not in self._open or await self._readings.heard(
+            is_stored = reading not in self._open or await self._readings.store_heard(
                 reading.row.seq, " ".join(reading.heard)
             )
         if not is_stored:
@@ -433,7 +433,7 @@ class Queue:
     async def _close_rows(self, readings: list[Reading]) -> None:
         """Store that they are finished; their rows are deleted in the background."""
         async with self._keeping:
-            await self._readings.over(HEARD, *(reading.row.seq for reading in readings))
+            await self._readings.clear(HEARD, *(reading.row.seq for reading in readings))
         self._tasks.start(self._leave_nothing(readings))
 
     async def _leave_nothing(self, readings: list[Reading]) -> None:

@@ -69,5 +69,5 @@ def _upgrade(connection: Connection, revision: str) -> None:
 def _stored(connection: Connection) -> str | None:
     if not connection.dialect.has_table(connection, "alembic_version"):
         return None
-    found = connection.exec_driver_sql("SELECT version_num FROM alembic_version").scalar()
-    return str(found) if found is not None else None
+    revision = connection.exec_driver_sql("SELECT version_num FROM alembic_version").scalar()
+    return str(revision) if revision is not None else None

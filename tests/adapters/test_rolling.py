@@ -202,10 +202,10 @@ async def test_what_says_that_a_run_waits_is_taken_back_where_another_message_sh
     waiting = desk.view()
     await waiting.show_waiting(Status("Waiting"), 5.0)
     await desk.outbox.claim("1", RUN, "answer")
-    await desk.outbox.sent("1", RUN, "answer", desk.paper.messages[0].id)
+    await desk.outbox.mark_sent("1", RUN, "answer", desk.paper.messages[0].id)
     await waiting.unless_shown(5.0)
     assert desk.paper.texts == ["Waiting"], "it was taken over"
-    await desk.outbox.sent("1", RUN, "answer", "another message")
+    await desk.outbox.mark_sent("1", RUN, "answer", "another message")
     await waiting.unless_shown(5.0)
     assert desk.paper.texts == []
 
@@ -222,7 +222,7 @@ async def test_what_says_that_a_run_waits_is_taken_back_also_where_it_was_not_no
         await waiting.show_waiting(Status("Waiting"), 5.0)
     assert desk.paper.texts == ["Waiting"]
     await desk.outbox.claim("1", RUN, "answer")
-    await desk.outbox.sent("1", RUN, "answer", "another message")
+    await desk.outbox.mark_sent("1", RUN, "answer", "another message")
     await waiting.unless_shown(5.0)
     assert desk.paper.texts == []
 
@@ -242,7 +242,7 @@ async def test_after_a_crash_a_text_that_had_rolled_is_there_once(desk: Desk) ->
     await show(view, Text("Two.\n"), Text("Three."))
     await there(desk, ["One.\nTwo.\n", "Three."])
     for message in desk.paper.messages:
-        await desk.outbox.sent("1", RUN, message.mark.key, message.id)
+        await desk.outbox.mark_sent("1", RUN, message.mark.key, message.id)
     again = desk.view(roll=60.0)
     await show(again, Stage("answer", ""), Text("One.\nTwo.\nThree."))
     await again.flush("done")

@@ -110,7 +110,7 @@ async def menu(table: Table, row: Verb) -> None:
     run, message = await shown(table)
     records = table.world.app.resources.records
     await records.outbox.claim(table.space, run, "answer")
-    await records.outbox.sent(table.space, run, "answer", str(message.id))
+    await records.outbox.mark_sent(table.space, run, "answer", str(message.id))
     await table.ana.context_menu(table.general, words("en")(row.menu), message)
 
 

@@ -76,7 +76,9 @@ class FakeOutbox:
         key = (space, run, stage)
         return Row(False, self.shown.get(key)) if key in self.claimed else None
 
-    async def sent(self, space: str, run: str, stage: str, message_id: str, shown: str | None = None) -> None:
+    async def mark_sent(
+        self, space: str, run: str, stage: str, message_id: str, shown: str | None = None
+    ) -> None:
         if (space, run, stage) not in self.claimed:
             raise LookupError("sent without a claim")
         self.sent_stages.append((run, stage))

@@ -83,14 +83,14 @@ async def test_the_same_names_in_two_spaces(tmp_path: Path, stocked_with_vectors
                 await resources.records.offers.keep(space, "same", "choice", [space])
                 await resources.records.feedback.give(space, "same", "same", "up")
                 await resources.records.outbox.claim(space, "same", "answer")
-                await resources.records.outbox.sent(space, "same", "answer", f"message of {space}")
+                await resources.records.outbox.mark_sent(space, "same", "answer", f"message of {space}")
             for space in SPACES:
                 assert await resources.records.offers.all(space, "same", "choice") == [space]
                 assert await resources.records.feedback.count(space) == {"up": 1, "down": 0}
                 row = await resources.records.outbox.get(space, "same", "answer")
                 assert row is not None
                 assert row.message_id == f"message of {space}"
-                held = await resources.records.threads.held(space, "same")
+                held = await resources.records.threads.get(space, "same")
                 assert held is not None
                 assert held.space == space
             nouns = ("query_vectors", "ledger", "sessions", "exchanges", "jobs", "shelves")

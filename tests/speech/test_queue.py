@@ -412,6 +412,6 @@ async def test_rows_of_runs_that_have_ended_are_tidied_away(db: Database) -> Non
         await inbox.set_states({run: "done"})
     rows = {run: await readings.add("g", "discord", run, "scene", text=None) for run in runs[:3]}
     await readings.add("g", "discord", "waits", "scene", text="It howls.")
-    await readings.over("*", rows["over"].seq)
+    await readings.clear("*", rows["over"].seq)
     await readings.tidy("g", "*")
     assert [row.run_id for row in await readings.waiting("g", "discord")] == ["going on", "waits"]

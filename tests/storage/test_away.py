@@ -285,7 +285,7 @@ async def test_one_that_waits_says_so_behind_the_message_of_one_that_another_pro
         assert "two" not in recorder.events
         space = asked("one", "hello").place.space
         await app.records.outbox.claim(space, "one", "first")
-        await app.records.outbox.sent(space, "one", "first", "message 1")
+        await app.records.outbox.mark_sent(space, "one", "first", "message 1")
         async with asyncio.timeout(30):
             while "two" not in recorder.events:  # noqa: ASYNC110 - the recorder sets no event
                 await asyncio.sleep(0.05)

@@ -169,7 +169,7 @@ async def test_a_file_that_is_no_database_is_told_as_damaged(tmp_path: Path) -> 
 async def test_a_database_in_memory_works(tmp_path: Path) -> None:
     db = await Database.open("sqlite+aiosqlite:///:memory:")
     await asyncio.gather(*(SettingsStore(db).set("local", f"name {n}", "text", "me") for n in range(10)))
-    assert len(await SettingsStore(db).under("local", "name ")) == 10
+    assert len(await SettingsStore(db).of_space("local", "name ")) == 10
     await db.close()
 
 

@@ -64,7 +64,7 @@ async def test_all_of_it_goes_and_others_keep_theirs(tmp_path: Path) -> None:
             ).key == ""
             await resources.settings.store.set(space, "language", "en", "ana")
         kept, departures = await rows(db, "stays"), Departures(db)
-        await departures.left("gone", OLD + timedelta(hours=1))
+        await departures.note_departure("gone", OLD + timedelta(hours=1))
 
         async def forget(*runs: str) -> None:
             forgotten.extend(runs)
@@ -86,12 +86,12 @@ async def test_a_space_that_took_the_bot_back_keeps_everything(db: Database) -> 
     departures = Departures(db)
     for space in ("invited", "used", "left"):
         await Inbox(db).receive([request(f"run-{space}", space, OLD)])
-        await departures.left(space, OLD)
-    await departures.left("left", NOW)  # told twice: the first time counts
-    await departures.returned("invited")
+        await departures.note_departure(space, OLD)
+    await departures.note_departure("left", NOW)  # told twice: the first time counts
+    await departures.note_return("invited")
     await Inbox(db).receive([request("run-later", "used", OLD + timedelta(days=1))])
     days = KeptDays(db, 0, nothing, grace_days=30, delete_documents=no_document)
     assert await days.delete_left(NOW) == ["left"]
     assert await rows(db, "used") == {"inbox": 2}
     assert await rows(db, "invited") == {"inbox": 1}
-    assert await departures.before(NOW) == []
+    assert await departures.departed_before(NOW) == []

@@ -24,8 +24,8 @@ class Process:
             await self.share.look()
 
     @property
-    def held(self) -> set[int]:
-        return self.share.held
+    def numbers(self) -> set[int]:
+        return self.share.numbers
 
 
 @asynccontextmanager
@@ -53,8 +53,8 @@ async def process(server: str, count: int, only: tuple[int, ...] = ()) -> AsyncI
 async def test_each_takes_a_fair_share_and_all_are_taken(server: str) -> None:
     async with process(server, 7) as a, process(server, 7) as b, process(server, 7) as c:
         await asyncio.gather(a.look(), b.look(), c.look())
-        assert sorted([*a.held, *b.held, *c.held]) == list(range(7))
-        assert max(len(each.held) for each in (a, b, c)) == 3
+        assert sorted([*a.numbers, *b.numbers, *c.numbers]) == list(range(7))
+        assert max(len(each.numbers) for each in (a, b, c)) == 3
 
 
 async def test_what_a_process_had_is_free_at_once_when_it_is_gone(server: str) -> None:
@@ -62,9 +62,9 @@ async def test_what_a_process_had_is_free_at_once_when_it_is_gone(server: str) -
         async with process(server, 4) as b:
             await a.look()
             await b.look()
-            assert (len(a.held), len(b.held)) == (2, 2)
+            assert (len(a.numbers), len(b.numbers)) == (2, 2)
         await a.look()
-        assert a.held == {0, 1, 2, 3}
+        assert a.numbers == {0, 1, 2, 3}
         assert a.share.members == 1
 
 
@@ -73,25 +73,25 @@ async def test_what_a_process_that_leaves_gives_is_taken_while_it_is_still_there
         await a.look()
         await b.look()
         await b.share.leave()
-        for number in sorted(b.held):
+        for number in sorted(b.numbers):
             await b.share.give(number)
         await a.look()
-        assert a.held == {0, 1, 2, 3}
+        assert a.numbers == {0, 1, 2, 3}
 
 
 async def test_a_process_that_comes_later_gets_its_share_one_by_one(server: str) -> None:
     async with process(server, 4) as a:
         await a.look()
-        assert a.held == {0, 1, 2, 3}
+        assert a.numbers == {0, 1, 2, 3}
         async with process(server, 4) as b:
             given = 0
             for _ in range(4):
                 await a.look()
                 if a.share.surplus:
-                    await a.share.give(max(a.held))
+                    await a.share.give(max(a.numbers))
                     given += 1
                 await b.look()
-            assert (a.held, b.held, given) == ({0, 1}, {2, 3}, 2)
+            assert (a.numbers, b.numbers, given) == ({0, 1}, {2, 3}, 2)
             assert await a.share.elsewhere(3)
             assert not await a.share.elsewhere(0)
 
@@ -100,7 +100,7 @@ async def test_with_one_of_it_the_second_process_has_none(server: str) -> None:
     async with process(server, 1) as a, process(server, 1) as b:
         await a.look(2)
         await b.look(2)
-        assert (a.held, b.held, a.share.surplus) == ({0}, set(), False)
+        assert (a.numbers, b.numbers, a.share.surplus) == ({0}, set(), False)
 
 
 async def test_of_three_only_the_one_with_most_gives_and_nobody_below_a_fair_share_waits(server: str) -> None:
@@ -114,25 +114,25 @@ async def test_of_three_only_the_one_with_most_gives_and_nobody_below_a_fair_sha
                 assert sum(each.share.surplus for each in (a, b, c)) <= 1
                 for each in (a, b):
                     if each.share.surplus:
-                        await each.share.give(max(each.held))
-            assert sorted(len(each.held) for each in (a, b, c)) == [1, 1, 2]
+                        await each.share.give(max(each.numbers))
+            assert sorted(len(each.numbers) for each in (a, b, c)) == [1, 1, 2]
 
 
 async def test_numbers_set_by_hand_are_taken_whatever_the_share_and_kept(server: str) -> None:
     async with process(server, 4, (0, 1, 2)) as a, process(server, 4) as b:
         await a.look()
         await b.look(2)
-        assert (a.held, b.held, a.share.surplus) == ({0, 1, 2}, {3}, False)
+        assert (a.numbers, b.numbers, a.share.surplus) == ({0, 1, 2}, {3}, False)
 
 
 async def test_what_nobody_takes_for_long_anybody_takes(server: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("storage.shares.LEFT_S", 0.2)
     async with process(server, 4) as a, process(server, 4):
         await a.look()
-        assert len(a.held) == 2, "the other one, which has joined and takes nothing, has its share"
+        assert len(a.numbers) == 2, "the other one, which has joined and takes nothing, has its share"
         await asyncio.sleep(0.3)
         await a.look()
-        assert len(a.held) == 4
+        assert len(a.numbers) == 4
 
 
 async def test_a_process_goes_by_the_count_of_those_that_are_there(server: str) -> None:

@@ -157,13 +157,13 @@ async def test_what_spaces_had_set_is_kept_in_one_table_of_settings(url: str) ->
         async with database.read() as connection:
             assert await connection.run_sync(differences) == []
         settings = SettingsStore(database)
-        council = await settings.under("local", "council.")
+        council = await settings.of_space("local", "council.")
         assert {name: (row.value, row.author_id) for name, row in council.items()} == {
             "criteria": ("truth", "bia"),
             "members": ('["p:one", "p:two"]', "ana"),
         }
         assert f"{council['members'].updated_at:%Y-%m-%d %H:%M}" == "2026-02-03 04:05"
-        assert [row.value for row in (await settings.under("other", "")).values()] == ['["p:three"]']
+        assert [row.value for row in (await settings.of_space("other", "")).values()] == ['["p:three"]']
         prompt = await settings.get("local", "prompt.rag")
         assert prompt is not None
         assert (prompt.scope, prompt.of, prompt.value, prompt.author_id) == (
@@ -173,7 +173,7 @@ async def test_what_spaces_had_set_is_kept_in_one_table_of_settings(url: str) ->
             "ana",
         )
         assert await Offers(database).all("local", "run", "choice") == ["/stop"]
-        held = [await Threads(database).held("g", real) for real in ("1", "2")]
+        held = [await Threads(database).get("g", real) for real in ("1", "2")]
         assert [(one.free_chat, one.explained) for one in held if one] == [(True, False), (False, True)]
         await Threads(database).bind("g", "c", "v", "3")
     finally:

@@ -18,5 +18,5 @@ async def test_a_proxied_name_is_of_one_space_and_goes_with_the_person(db: Datab
     rows = await People(db).rows_about("one", "bia", "now")
     assert [row["name"] for row in rows["proxied_names"]] == ["Mira"]
     await People(db).delete("one", "bia", "now", lambda payload: payload)
-    assert await proxies.of("one", "bia") == []
-    assert len(await proxies.of("two", "bia")) == 1
+    assert await proxies.by_person("one", "bia") == []
+    assert len(await proxies.by_person("two", "bia")) == 1

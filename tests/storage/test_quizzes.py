@@ -21,7 +21,7 @@ async def test_the_first_answer_counts_and_its_own_run_may_say_it_again(db: Data
     quizzes = Quizzes(db)
     await quizzes.ask("s", "quiz", "c", "t", [QUESTION], NOW)
     await quizzes.ask("s", "quiz", "c", "t", [replace(QUESTION, text="Another?")], NOW)
-    assert [(question.text, question.first) for question in await quizzes.of("s", "quiz")] == [
+    assert [(question.text, question.first) for question in await quizzes.questions("s", "quiz")] == [
         ("What?", "quiz:0")
     ]
 
@@ -65,5 +65,5 @@ async def test_a_question_is_remembered_from_quiz_to_quiz_and_due_once(db: Datab
         assert await quizzes.score(space, author, NOW) == []
         assert await quizzes.due(space, author, "Knots", NOW + timedelta(days=9), 9) == []
     await quizzes.forget("s", "Knots")
-    assert await quizzes.of("s", "one") == []
+    assert await quizzes.questions("s", "one") == []
     assert await quizzes.score("s", "ana", NOW) == []

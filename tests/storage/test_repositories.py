@@ -71,7 +71,7 @@ async def test_a_stage_is_claimed_fresh_once_and_keeps_its_message(db: Database)
     first = await outbox.claim("local", "run", "answer")
     again = await outbox.claim("local", "run", "answer")
     assert (first.fresh, first.state, again.fresh, again.state) == (True, "sending", False, "sending")
-    await outbox.sent("local", "run", "answer", "message 7", "hash")
+    await outbox.mark_sent("local", "run", "answer", "message 7", "hash")
     rows = [await outbox.claim("local", "run", stage) for stage in ("answer", "verdict")]
     assert [(row.stage, row.state, row.message_id, row.shown) for row in rows] == [
         ("answer", "sent", "message 7", "hash"),
@@ -83,7 +83,7 @@ async def test_a_sent_message_is_found_by_its_stage(db: Database) -> None:
     outbox = Outbox(db)
     assert await outbox.get("local", "run", "answer") is None
     await outbox.claim("local", "run", "answer")
-    await outbox.sent("local", "run", "answer", "message 7", "hash")
+    await outbox.mark_sent("local", "run", "answer", "message 7", "hash")
     row = await outbox.get("local", "run", "answer")
     assert row is not None
     assert (row.state, row.message_id, row.shown, row.fresh) == ("sent", "message 7", "hash", False)
@@ -93,7 +93,7 @@ async def test_messages_of_other_runs_are_known(db: Database) -> None:
     outbox = Outbox(db)
     for space, run, message in (("g", "mine", "1"), ("g", "theirs", "2"), ("h", "theirs", "3")):
         await outbox.claim(space, run, "answer")
-        await outbox.sent(space, run, "answer", message)
+        await outbox.mark_sent(space, run, "answer", message)
     assert await outbox.of_others("g", "mine", ["1", "2", "3", "4"]) == {"2"}
 
 
@@ -104,7 +104,7 @@ async def test_it_is_known_whether_those_ahead_in_a_line_have_a_message(db: Data
     assert not await inbox.unseen("l", numbers["one"])
     assert await inbox.unseen("l", numbers["three"])
     await outbox.claim(rows[0].space, "one", "first")
-    await outbox.sent(rows[0].space, "one", "first", "1")
+    await outbox.mark_sent(rows[0].space, "one", "first", "1")
     await outbox.claim(rows[1].space, "two", "first")
     assert not await inbox.unseen("l", numbers["two"])
     assert await inbox.unseen("l", numbers["three"]), "nobody knows whether it was posted"
@@ -122,21 +122,21 @@ async def test_the_words_of_a_request_can_be_replaced(db: Database) -> None:
 async def test_a_conversation_is_bound_to_its_real_thread_and_found_from_either_side(db: Database) -> None:
     threads = Threads(db)
     await threads.bind("g", "c", "event", "4711")
-    assert await threads.real("g", "c", "event") == "4711"
-    assert await threads.real("g", "other", "event") is None
-    row = await threads.held("g", "4711")
+    assert await threads.real_thread("g", "c", "event") == "4711"
+    assert await threads.real_thread("g", "other", "event") is None
+    row = await threads.get("g", "4711")
     assert row is not None
     assert (row.channel, row.thread, row.free_chat, row.explained) == ("c", "event", None, False)
     assert await threads.set_free_chat("g", "4711", False)
-    assert [await threads.explained("g", "4711") for _ in range(3)] == [True, False, False]
+    assert [await threads.mark_explained("g", "4711") for _ in range(3)] == [True, False, False]
     await threads.bind("g", "c", "event", "4711")
-    row = await threads.held("g", "4711")
+    row = await threads.get("g", "4711")
     assert row is not None
     assert (row.free_chat, row.explained) == (False, True)
     assert await threads.forget("g", "4711")
     assert not await threads.forget("g", "4711")
-    assert await threads.held("g", "4711") is None
-    assert not await threads.explained("g", "4711")
+    assert await threads.get("g", "4711") is None
+    assert not await threads.mark_explained("g", "4711")
     assert not await threads.set_free_chat("g", "4711", True)
 
 
@@ -144,11 +144,11 @@ async def test_a_conversation_whose_thread_was_lost_moves_to_a_new_one(db: Datab
     threads = Threads(db)
     await threads.bind("g", "c", "event", "1")
     await threads.bind("g", "c", "event", "2")
-    assert await threads.real("g", "c", "event") == "2"
-    assert await threads.held("g", "1") is None
+    assert await threads.real_thread("g", "c", "event") == "2"
+    assert await threads.get("g", "1") is None
     await threads.bind("g", "c", "another event", "2")
-    assert await threads.real("g", "c", "event") is None
-    assert await threads.real("g", "c", "another event") == "2"
+    assert await threads.real_thread("g", "c", "event") is None
+    assert await threads.real_thread("g", "c", "another event") == "2"
 
 
 async def test_what_a_run_offers_is_kept_by_number_and_replaced_whole(db: Database) -> None:
@@ -361,13 +361,13 @@ async def test_the_last_vote_of_a_person_counts_in_each_group(db: Database) -> N
     await votes.give("local", "run 2", 0, "ana", 0)
     assert await votes.counts("local", "run", 0) == {0: 2, 1: 1}
     assert await votes.counts("local", "run", 2) == {3: 1}
-    assert [(vote.run_id, vote.group, vote.n) for vote in await votes.of("local", "ana")] == [
+    assert [(vote.run_id, vote.group, vote.n) for vote in await votes.by_author("local", "ana")] == [
         ("run", 0, 1),
         ("run", 2, 3),
         ("run 2", 0, 0),
     ]
     await votes.forget("local", "ana")
-    assert await votes.of("local", "ana") == []
+    assert await votes.by_author("local", "ana") == []
     assert await votes.counts("local", "run", 0) == {0: 2}
 
 

@@ -121,4 +121,4 @@ async def test_old_changes_of_settings_go_and_the_settings_stay(db: Database) ->
     await store.set("s", "works", "rules", "bia", "channel", "c")
     assert await KeptDays(db, 30, Engine().forget, delete_documents=no_document).round(NOW) == BATCH + 1
     assert [change.name for change in await store.changes("s", 500)] == ["works"]
-    assert len(await store.under("s", "house_rule.")) == BATCH + 1
+    assert len(await store.of_space("s", "house_rule.")) == BATCH + 1

@@ -65,4 +65,4 @@ async def test_two_processes_begin_each_schedule_once(db: Database) -> None:
     begun = one.begun + other.begun
     assert len(begun) == len(set(begun)) == 100
     assert not await schedules.due(DUE, ["discord"], 200)
-    assert {row.fired for n in range(3) for row in await schedules.of(f"space {n}", "a")} == {1}
+    assert {row.fired for n in range(3) for row in await schedules.by_author(f"space {n}", "a")} == {1}

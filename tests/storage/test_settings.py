@@ -10,12 +10,12 @@ from storage.settings import SettingsStore
 
 async def test_what_a_space_has_set_stands_until_it_is_reset(db: Database) -> None:
     settings = SettingsStore(db)
-    assert await settings.under("local", "council.") == {}
+    assert await settings.of_space("local", "council.") == {}
     await settings.set("local", "council.members", "p:one, p:two", "ana")
     await settings.set("local", "council.criteria", "truth", "ana")
     await settings.set("local", "council.members", "p:three", "bia")
     await settings.set("local", "councils", "another name", "ana")
-    kept = await settings.under("local", "council.")
+    kept = await settings.of_space("local", "council.")
     assert {name: (row.name, row.value, row.author_id) for name, row in kept.items()} == {
         "criteria": ("council.criteria", "truth", "ana"),
         "members": ("council.members", "p:three", "bia"),
@@ -23,7 +23,7 @@ async def test_what_a_space_has_set_stands_until_it_is_reset(db: Database) -> No
     assert kept["members"].updated_at.tzinfo == UTC
     assert await settings.reset("local", "council.members", "bia")
     assert not await settings.reset("local", "council.members", "bia")
-    assert list(await settings.under("local", "council.")) == ["criteria"]
+    assert list(await settings.of_space("local", "council.")) == ["criteria"]
 
 
 async def test_a_persons_a_channels_and_the_spaces_stand_side_by_side(db: Database) -> None:
@@ -49,8 +49,8 @@ async def test_a_persons_a_channels_and_the_spaces_stand_side_by_side(db: Databa
 async def test_a_prefix_is_no_pattern(db: Database) -> None:
     settings = SettingsStore(db)
     await settings.set("local", "free_chat", "on", "ana")
-    assert await settings.under("local", "free%") == {}
-    assert list(await settings.under("local", "free_")) == ["chat"]
+    assert await settings.of_space("local", "free%") == {}
+    assert list(await settings.of_space("local", "free_")) == ["chat"]
 
 
 async def test_changes_of_what_is_shared_are_kept_in_their_space(db: Database) -> None:

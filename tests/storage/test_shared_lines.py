@@ -84,7 +84,7 @@ async def test_a_line_goes_on_while_an_answer_is_owed_and_the_next_one_does_not_
     waiting = asyncio.create_task(line.runs.overtakes_none(line.next))
     done, _ = await asyncio.wait({waiting}, timeout=1.5)
     assert not done
-    await line.unshown.shown("T", RUN, "")
+    await line.unshown.forget("T", RUN, "")
     await asyncio.wait_for(waiting, 30)
     # A later change of a stage takes no turn.
     await line.unshown.keep("T", RUN, "scene", events="[]")

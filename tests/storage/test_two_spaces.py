@@ -31,15 +31,15 @@ async def test_outlines_do_not_cross(db: Database) -> None:
         outline = Outline(f"https://x.org/{space}", "Mo", lessons)
         await documents.add(replace(book(space, " courses"), kind="course", outline=outline))
         await documents.add(book(space, " courses"))  # without an outline
-    (mine,) = await outlines.of("one", " courses")
+    (mine,) = await outlines.of_shelf("one", " courses")
     assert (mine.link, mine.instructor, mine.lessons) == ("https://x.org/one", "Mo", lessons)
-    assert await outlines.of("one", "rules") == []
+    assert await outlines.of_shelf("one", "rules") == []
     assert [row.kind for row in await documents.list("one")] == [""]
     assert len(await documents.list("one", every_kind=True)) == 2
     assert await Shelves(db).all("one") == {" courses": 1}
     assert await documents.remove("one", mine.document_id)
-    assert await outlines.of("one", " courses") == []
-    assert len(await outlines.of("two", " courses")) == 1
+    assert await outlines.of_shelf("one", " courses") == []
+    assert len(await outlines.of_shelf("two", " courses")) == 1
 
 
 async def test_documents_do_not_cross(db: Database) -> None:
@@ -105,7 +105,7 @@ async def test_conversations_do_not_cross(db: Database) -> None:
 
     assert (await outbox.claim("one", "run", "answer")).fresh
     assert (await outbox.claim("two", "run", "answer")).fresh
-    await outbox.sent("one", "run", "answer", "message")
+    await outbox.mark_sent("one", "run", "answer", "message")
     assert (await outbox.claim("two", "run", "answer")).state == "sending"
     row = await outbox.get("two", "run", "answer")
     assert row is not None
@@ -138,12 +138,12 @@ async def test_threads_offers_and_feedback_do_not_cross(db: Database) -> None:
         await threads.bind(space, "c", "other", "shared name")
         await offers.keep(space, "run", "choice", [space])
         await feedback.give(space, "run", "ana", "up")
-    assert await threads.real("one", "c", "event") == "real one"
-    assert await threads.held("one", "real two") is None
+    assert await threads.real_thread("one", "c", "event") == "real one"
+    assert await threads.get("one", "real two") is None
     assert not await threads.set_free_chat("one", "real two", True)
-    assert not await threads.explained("one", "real two")
+    assert not await threads.mark_explained("one", "real two")
     assert await threads.forget("one", "shared name")
-    assert await threads.held("two", "shared name") is not None
+    assert await threads.get("two", "shared name") is not None
     await offers.forget("one", "run")
     assert await offers.all("two", "run", "choice") == ["two"]
     await feedback.give("one", "run", "ana", "down")
@@ -218,10 +218,10 @@ async def test_settings_do_not_cross(db: Database) -> None:
     settings = SettingsStore(db)
     await settings.set("two", "council.members", "p:m", "ana")
     await settings.set("two", "language", "en", "ana", "person", "ana")
-    assert await settings.under("one", "council.") == {}
+    assert await settings.of_space("one", "council.") == {}
     assert await settings.named("one", ["language"]) == []
     assert await settings.get("one", "council.members") is None
     assert not await settings.reset("one", "council.members", "bia")
     assert not await settings.reset("one", "language", "ana", "person", "ana")
     await settings.set("one", "council.members", "p:n", "ana")
-    assert (await settings.under("two", "council."))["members"].value == "p:m"
+    assert (await settings.of_space("two", "council."))["members"].value == "p:m"

@@ -30,7 +30,7 @@ def narrated(kind: type[Any]) -> type[Any]:
                     await SettingsStore(database).set(space, NARRATE, ON, "")
                 for guild in [*self.discord.world.guilds.values()][::2] if hasattr(self, "discord") else ():
                     channel = guild.voice("Table talk")
-                    await Readings(database).joined(str(guild.id), "discord", str(channel.id))
+                    await Readings(database).note_joined(str(guild.id), "discord", str(channel.id))
             finally:
                 await database.close()
 

@@ -133,7 +133,7 @@ class Slack:
         if self._credentials.bot:
             own = await self.workspaces.learn()
             # Perhaps the app was removed and installed again: then nothing announces its return.
-            await self.app.records.departures.returned(own.team or own.enterprise)
+            await self.app.records.departures.note_return(own.team or own.enterprise)
         if isinstance(self._source, Sockets):
             await self._source.admit()
         register(self.bolt, self.intake, self.store)
@@ -251,7 +251,7 @@ class Slack:
         self.intake.later(
             unattended(
                 "a workspace's return was not stored",
-                self.app.records.departures.returned(team or enterprise),
+                self.app.records.departures.note_return(team or enterprise),
             )
         )
 

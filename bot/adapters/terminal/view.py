@@ -76,7 +76,7 @@ class Claims(Protocol):
 
     async def get(self, space: str, run: str, stage: str) -> Claimed | None: ...
 
-    async def sent(
+    async def mark_sent(
         self, space: str, run: str, stage: str, message_id: str, shown: str | None = None
     ) -> None: ...
 
@@ -112,7 +112,7 @@ class Stages:
     async def leave(self) -> None:
         """Record the open stage as shown."""
         if self.key is not None:
-            await self.outbox.sent(self.space, self.run, self.key, self.key, _hash(self._shown))
+            await self.outbox.mark_sent(self.space, self.run, self.key, self.key, _hash(self._shown))
         self.key, self.replaces = None, False
         self._shown.clear()
 
@@ -121,7 +121,7 @@ class Stages:
         row, shown = await self.outbox.get(self.space, self.run, changed.stage), _hash([repr(changed)])
         if row is None or row.shown in (None, shown):
             return False
-        await self.outbox.sent(self.space, self.run, changed.stage, changed.stage, shown)
+        await self.outbox.mark_sent(self.space, self.run, changed.stage, changed.stage, shown)
         return True
 
 

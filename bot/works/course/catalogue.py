@@ -100,7 +100,7 @@ class Catalogues:
             version = await self._shelves.version(space, SHELF)
             catalogue = self._open.get(space)
             if catalogue is None or catalogue.version != version:
-                rows = await self._outlines.of(space, SHELF)
+                rows = await self._outlines.of_shelf(space, SHELF)
                 catalogue = self._open[space] = Catalogue(version, tuple(map(_course, rows)))
                 while len(self._open) > MOST_OPEN:
                     self._open.popitem(last=False)

@@ -169,7 +169,7 @@ class Quiz:
                 await self._quizzes.ask(
                     place.space, run.id, place.channel, place.thread, asked_questions, datetime.now(UTC)
                 )
-            return await self._quizzes.of(place.space, run.id)
+            return await self._quizzes.questions(place.space, run.id)
 
         questions = await run.step("kept", store, list[QuizQuestion])
         if not questions:

@@ -159,7 +159,7 @@ class QuizAnswers:
             own = request_of_quiz is not None and request_of_quiz.author.id == request.author.id
             if private and not own and not request.answers:
                 continue
-            if questions := await self._quizzes.of(space, quiz):
+            if questions := await self._quizzes.questions(space, quiz):
                 return quiz, questions
         raise UserError("course.quiz_none")
 
@@ -199,7 +199,7 @@ async def answers_quiz(quizzes: Quizzes, place: Place, author: str, text: str) -
     newest = (await quizzes.latest(place.space, place.channel, place.thread))[:1]
     if not newest or text.rstrip().endswith("?"):
         return False
-    questions = await quizzes.of(place.space, newest[0])
+    questions = await quizzes.questions(place.space, newest[0])
     answered = await quizzes.cards(place.space, newest[0], author)
     if not questions[0].closed_by and len(answered) < len(questions):
         return True

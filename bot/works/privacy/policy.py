@@ -44,7 +44,7 @@ class Facts:
 
 async def facts(resources: Resources, space: str, platform: str) -> Facts:
     """The facts for a space: its channels and people may have chosen other models. Raises StorageFault."""
-    rows = await resources.settings.store.beginning(space, MODEL)
+    rows = await resources.settings.store.with_prefix(space, MODEL)
     roles = await resources.settings.roles_of_space(space)
     chosen = [model for row in rows for model in _models(row.value)]
     return facts_of(resources.config, platform, [*roles.models, *chosen])

@@ -60,7 +60,7 @@ class HouseRules:
 
     async def rows(self, space: str) -> list[Rule]:
         """All rules, including removed ones, whose words are "": their numbers are not used again."""
-        rows = await self._settings.store.under(space, PREFIX)
+        rows = await self._settings.store.of_space(space, PREFIX)
         return sorted((int(number), row.value) for number, row in rows.items())
 
     async def add(self, space: str, author: str, texts: Sequence[str]) -> list[int]:

@@ -94,7 +94,7 @@ async def _schedule(resources: Resources, typed: Typed) -> list[str]:
     """A person's own schedules."""
     from bot.works.schedule.work import code
 
-    own_schedules = await resources.records.schedules.of(typed.space, typed.author)
+    own_schedules = await resources.records.schedules.by_author(typed.space, typed.author)
     return [code(row) for row in own_schedules if code(row).startswith(typed.prefix.casefold())]
 
 

@@ -169,7 +169,7 @@ class Scheduling:
         request, say = run.request, words(run.request.locale)
 
         async def removable() -> str:
-            own_schedules = await self._schedules.of(request.place.space, request.author.id)
+            own_schedules = await self._schedules.by_author(request.place.space, request.author.id)
             schedule = by_code([*await self._here(request), *own_schedules], request.text)
             if schedule.author_id != request.author.id and not request.author.admin:
                 raise UserError("schedule.not_yours", code=code(schedule))
@@ -224,7 +224,7 @@ class Scheduling:
 
     async def _here(self, request: Request) -> Sequence[ScheduleRow]:
         place = request.place
-        return await self._schedules.here(*place.key)
+        return await self._schedules.at_place(*place.key)
 
 
 def by_code(rows: Sequence[ScheduleRow], name: str) -> ScheduleRow:

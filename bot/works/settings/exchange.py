@@ -143,7 +143,7 @@ class Exchange:
 
     async def _rows(self, space: str) -> list[SettingRow]:
         """Everything that is shared in the space."""
-        return [row for row in await self._settings.store.beginning(space, "") if row.scope in SHARED]
+        return [row for row in await self._settings.store.with_prefix(space, "") if row.scope in SHARED]
 
     async def _plan(self, request: Request, text: str, say: Words) -> Plan:
         place = request.place

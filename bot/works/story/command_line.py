@@ -50,7 +50,7 @@ async def export_to(config: Config, space: str, name: str, file: Path) -> StoryR
     """Write the story with that id, code or title to the file, as JSON. Raises UserError; leaves no partial file."""
     async with _resources(config) as resources:
         row = await _named(resources.stories, space, name)
-        rows = await resources.stories.whole(space, row.id)
+        rows = await resources.stories.load(space, row.id)
         cards, _ = await resources.stories.cards.files(space, row.id, CARDS_MB * 1_000_000)
     assert rows is not None, "this process alone has the data folder"
     text = await asyncio.to_thread(exported, *rows, cards)
@@ -83,7 +83,7 @@ async def import_file(
     async with _resources(config) as resources:
         id = imported.story.id
         if await resources.stories.story(space, id) is None:
-            await resources.stories.take_in(
+            await resources.stories.import_story(
                 imported.story, imported.branches, imported.nodes, imported.bodies, imported.card_rows()
             )
         story = await Logs(resources.stories).story(space, id, id)

@@ -120,6 +120,6 @@ async def test_what_somebody_has_deleted_stays_so(views: Views) -> None:
 async def test_of_an_answer_that_was_shared_the_last_stage_is_still_the_last(views: Views) -> None:
     await views.run(*WHOLE)
     await views.outbox.claim(PLACE.space, RUN, "share:1")
-    await views.outbox.sent(PLACE.space, RUN, "share:1", "1718.9", "shared")
+    await views.outbox.mark_sent(PLACE.space, RUN, "share:1", "1718.9", "shared")
     await views.view().change(replace(changed(Text("It is Bia.")), answer=True))
     assert f"feedback:{RUN}:up" in custom_ids(views.paper.messages[1])

@@ -117,7 +117,7 @@ async def test_free_chat_without_the_intent_says_what_is_missing(at: Table) -> N
     result = await at.ana.slash(thread, "free-chat", on=True)
     assert result.ephemeral
     assert "Message Content Intent" in told(result)
-    held = await at.app.resources.records.threads.held(at.space, str(thread.id))
+    held = await at.app.resources.records.threads.get(at.space, str(thread.id))
     assert held is not None
     assert not held.free_chat
 
@@ -139,11 +139,11 @@ async def test_who_opened_the_session_or_may_manage_threads_switches_free_chat_f
         result = await at.ana.slash(thread, "free-chat", on=True)
         assert not result.ephemeral
         assert told(result).startswith("Ana switched free chat on")
-        held = await at.app.resources.records.threads.held(at.space, str(thread.id))
+        held = await at.app.resources.records.threads.get(at.space, str(thread.id))
         assert held is not None
         assert held.free_chat
         assert told(await bia.slash(thread, "free-chat", on=False)).startswith("Bia switched free chat off")
-        held = await at.app.resources.records.threads.held(at.space, str(thread.id))
+        held = await at.app.resources.records.threads.get(at.space, str(thread.id))
         assert held is not None
         assert not held.free_chat
 

@@ -133,11 +133,11 @@ async def test_a_deleted_thread_is_let_go_with_its_session_and_what_runs_there(a
     await real.delete()
     await theirs.delete()
     await at.env.settle()
-    assert [schedule.id for schedule in await resources.records.schedules.of(at.space, str(at.ana.id))] == [
-        "in another"
-    ]
+    assert [
+        schedule.id for schedule in await resources.records.schedules.by_author(at.space, str(at.ana.id))
+    ] == ["in another"]
     assert await at.app.ended(run) == "stopped"
-    assert await resources.records.threads.held(at.space, str(thread.id)) is None
+    assert await resources.records.threads.get(at.space, str(thread.id)) is None
     assert await resources.records.sessions.active(at.space, "discord", channel, "talk") is None
     (kept,) = await resources.records.own_sessions.all(at.space, str(at.ana.id))
     assert (kept.id, kept.state) == (session.id, "archived")
@@ -155,7 +155,7 @@ async def test_a_deleted_channel_takes_its_runs_and_its_calendar_with_it(at: Tab
     await gone.delete()
     await at.env.settle()
     assert await at.app.ended(run) == "stopped"
-    assert [left.channel for left in await schedules.of(at.space, mine)] == [str(elsewhere.id)]
+    assert [left.channel for left in await schedules.by_author(at.space, mine)] == [str(elsewhere.id)]
     assert not await schedules.followers(at.space, f"in {at.channel.id} talk")
 
 

@@ -259,7 +259,7 @@ async def test_a_server_that_invites_the_bot_again_while_it_is_off_is_no_longer_
 ) -> None:
     departures = at.app.records.departures
     for space in (at.space, "404"):
-        await departures.left(space)
+        await departures.note_departure(space)
     await at.restart()
     await at.env.settle()
     assert await departures.spaces() == ["404"]

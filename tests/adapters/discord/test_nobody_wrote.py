@@ -140,7 +140,7 @@ async def test_in_a_place_that_is_gone_or_shut_the_run_ends(
             await schedules.add(reminder(str(n), place, str(ana.id)))
         for n, place in enumerate((*places, replace(places[0], space="1"), *places)):
             await begun(client, place, f"{n}" * 32)
-        left = {row.id for row in await schedules.of(space, str(ana.id))}
+        left = {row.id for row in await schedules.by_author(space, str(ana.id))}
         await discord.until(lambda: caplog.text.count("is gone") == 2)
     assert left == {"2", "3"}
     assert channel.messages == []

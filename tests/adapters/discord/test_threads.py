@@ -52,7 +52,7 @@ async def test_a_thread_is_opened_from_the_line_that_says_who_asked(
     ]
     assert asked.response is not None
     assert not asked.response.mentions
-    held = await desk.threads.held(request.place.space, str(thread.id))
+    held = await desk.threads.get(request.place.space, str(thread.id))
     assert held is not None
     assert (held.channel, held.thread) == (request.place.channel, request.place.thread)
     assert desk.fake.refused == []

@@ -352,7 +352,7 @@ async def test_a_run_that_ends_before_its_stage_was_whole_keeps_the_first_title(
 @pytest.mark.parametrize("key", ["asked", "thread"])
 async def test_a_stage_may_be_called_like_something_of_the_adapters_own(views: Views, key: str) -> None:
     await views.outbox.claim("1", RUN, key)
-    await views.outbox.sent("1", RUN, key, "77")
+    await views.outbox.mark_sent("1", RUN, key, "77")
     await views.run(Stage("search", "Searching"), Text("x"), Stage(key, "Other"), Text("y"))
     assert views.paper.texts == ["### Searching\nx", "### Other\ny"]
 

@@ -160,9 +160,9 @@ async def test_where_the_root_is_deleted_its_conversation_stops(at: Table, slow:
     sent = await at.slack.send_raw(at.team, {**gone, "channel": at.channel.id, "ts": "9.9"})
     assert sent.acked is not None
     assert await at.app.ended(first.id) == "stopped"
-    assert await resources.records.threads.held(at.space, thread) is None
+    assert await resources.records.threads.get(at.space, thread) is None
     assert await resources.records.sessions.active(*here) is None
-    assert [schedule.thread for schedule in await schedules.of(at.space, at.ana.id)] == ["another"]
+    assert [schedule.thread for schedule in await schedules.by_author(at.space, at.ana.id)] == ["another"]
 
 
 @pytest.mark.parametrize("gone", ["channel_deleted", "channel_archive", "group_left"])
@@ -176,7 +176,7 @@ async def test_what_runs_in_a_channel_that_is_gone_stops(at: Table, slow: asynci
     sent = await at.slack.send_raw(at.team, {"type": gone, "channel": at.channel.id, "event_ts": "9.9"})
     assert sent.acked is not None
     assert await at.app.ended(here.id) == "stopped"
-    assert [left.channel for left in await schedules.of(at.space, at.ana.id)] == [there.place.channel]
+    assert [left.channel for left in await schedules.by_author(at.space, at.ana.id)] == [there.place.channel]
     slow.set()
     assert await at.app.ended(there.id) == "done"
 

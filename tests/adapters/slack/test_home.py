@@ -43,7 +43,7 @@ async def test_a_command_makes_a_thread_of_its_own(bench: Desk) -> None:
     (root,) = bench.channel.messages
     assert root.shown == "**Ana** asked:\n> Who?"
     assert "It is Ana." in root.thread[0].shown
-    held = await bench.threads.held(bench.team.id, f"{bench.channel.id}:{root.ts}")
+    held = await bench.threads.get(bench.team.id, f"{bench.channel.id}:{root.ts}")
     assert held is not None
     assert (held.channel, held.thread) == (bench.channel.id, request.place.thread)
     await bench.fake.until(lambda: (session := bench.fake.session(root)) and session.status == "active")
@@ -76,7 +76,7 @@ async def test_a_root_that_was_posted_and_not_heard_of_is_found(bench: Desk) -> 
     bench.fake.fail("chat.postMessage", lost=True)
     await home.open()
     (root,) = bench.channel.messages
-    bound = await bench.threads.real(bench.team.id, bench.channel.id, request.place.thread)
+    bound = await bench.threads.real_thread(bench.team.id, bench.channel.id, request.place.thread)
     assert bound == f"{bench.channel.id}:{root.ts}"
 
 
@@ -94,7 +94,7 @@ async def test_a_private_answer_stands_in_the_direct_conversation(bench: Desk) -
     assert "It is Ana." in root.thread[0].shown
     assert "📣 Share in the channel" in root.thread[0].buttons, "which is elsewhere"
     assert (
-        await bench.threads.real(bench.team.id, f"@{bench.ana.id}", request.place.thread)
+        await bench.threads.real_thread(bench.team.id, f"@{bench.ana.id}", request.place.thread)
         == f"{bench.dm.id}:{root.ts}"
     )
     await bench.fake.until(lambda: bench.channel.messages)
@@ -247,7 +247,7 @@ async def test_an_ordered_answer_to_a_channel_without_the_bot_has_its_thread_in_
     (root,) = bench.dm.messages
     (answer,) = root.thread
     assert "type `/invite` there" in answer.shown
-    bound = await bench.threads.real(bench.team.id, away.id, request.place.thread)
+    bound = await bench.threads.real_thread(bench.team.id, away.id, request.place.thread)
     assert bound == f"{bench.dm.id}:{root.ts}"
 
 
@@ -395,7 +395,7 @@ async def test_a_root_that_stands_in_the_dm_is_found_there_after_a_crash(bench: 
     assert root_message is not None
     root = await root_message.post(Thread(bench.workspace, bench.dm.id))
     await bench.run(request, *ANSWER)
-    bound = await bench.threads.real(bench.team.id, away.id, request.place.thread)
+    bound = await bench.threads.real_thread(bench.team.id, away.id, request.place.thread)
     assert bound == f"{bench.dm.id}:{root}"
     (message,) = bench.dm.messages
     assert "It is Ana." in message.thread[0].shown

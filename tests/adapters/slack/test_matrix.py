@@ -91,7 +91,7 @@ async def menu(at: Table, row: Verb, who: User) -> None:
     message = await answer(at, f"sources:{run}")
     outbox = at.app.resources.records.outbox
     await outbox.claim(at.space, run, "answer")
-    await outbox.sent(at.space, run, "answer", message.ts)
+    await outbox.mark_sent(at.space, run, "answer", message.ts)
     await at.slack.shortcut(who, f"{row.work}_{row.name}", message)
 
 

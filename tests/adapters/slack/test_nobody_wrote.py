@@ -64,7 +64,7 @@ async def test_the_answer_stands_in_the_thread_that_the_conversation_is_in(tmp_p
             await slack.command(ana, channel, "/rules", "ask Who?")
             await slack.until(lambda: answers(channel))
             (root,) = channel.messages
-            held = await bot.app.resources.records.threads.held(channel.team.id, f"{channel.id}:{root.ts}")
+            held = await bot.app.resources.records.threads.get(channel.team.id, f"{channel.id}:{root.ts}")
             assert held is not None
             assert await begun(bot.app, place_of(channel, held.thread), "1" * 32) == "done"
             talk = await slack.say(ana, channel, "Let us talk.")
@@ -109,7 +109,9 @@ async def test_in_a_place_that_is_gone_or_shut_the_run_ends(
                 await begun(bot.app, place, f"{n:02}" * 16)
             await slack.until(lambda: caplog.text.count("is gone") == 4)
             left = {
-                row.id for space in (channel.team.id, "E404") for row in await schedules.of(space, ana.id)
+                row.id
+                for space in (channel.team.id, "E404")
+                for row in await schedules.by_author(space, ana.id)
             }
         # Of those that are left the bot was put out of the first, which it may be let into again.
         assert left == {"1", "4", "6"}

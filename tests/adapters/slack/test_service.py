@@ -208,11 +208,11 @@ async def test_a_workspace_that_its_own_token_serves_again_is_not_deleted(
     """As after the app was removed there and installed again, with its new token in the environment."""
     team = slack.workspace("Table")
     async with served(tmp_path, slack) as bot:
-        await bot.app.records.departures.left(team.id)
-        await bot.app.records.departures.left("T0ELSEWHERE")
+        await bot.app.records.departures.note_departure(team.id)
+        await bot.app.records.departures.note_departure("T0ELSEWHERE")
     async with served(tmp_path, slack) as bot:
         later = datetime.now(UTC) + timedelta(days=1_000)
-        assert await bot.app.records.departures.before(later) == ["T0ELSEWHERE"]
+        assert await bot.app.records.departures.departed_before(later) == ["T0ELSEWHERE"]
 
 
 @pytest.mark.parametrize(

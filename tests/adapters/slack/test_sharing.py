@@ -163,7 +163,7 @@ async def direct(at: Table, run: str, *texts: str) -> Message:
         sent = await client.chat_postMessage(
             channel=dm.id, thread_ts=root["ts"], metadata=metadata(MessageRef(run, key)), **answer(text, run)
         )
-        await at.app.resources.records.outbox.sent(at.space, run, key, str(sent["ts"]))
+        await at.app.resources.records.outbox.mark_sent(at.space, run, key, str(sent["ts"]))
     return dm.posts[str(sent["ts"])]
 
 

@@ -124,7 +124,7 @@ async def test_everybody_looks_and_only_admins_change(hall: Hall) -> None:
         with pytest.raises(UserError) as refused:
             await hall(verb, text, author=GUEST)
         assert (refused.value.key, refused.value.values) == ("council_settings.admins", {"name": verb})
-    assert await hall.store.under("here", "council.") == {}
+    assert await hall.store.of_space("here", "council.") == {}
 
 
 @pytest.mark.parametrize(
@@ -146,7 +146,7 @@ async def test_what_cannot_be_used_is_refused_and_not_kept(
     with pytest.raises(UserError) as refused:
         await hall(verb, text)
     assert refused.value.key == key
-    assert await hall.store.under("here", "council.") == {}
+    assert await hall.store.of_space("here", "council.") == {}
 
 
 async def test_where_the_config_lists_models_spaces_choose_from_them_and_from_its_own(hall: Hall) -> None:

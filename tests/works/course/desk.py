@@ -57,7 +57,7 @@ class Desk:
         return words_of(await self.ask("course", verb, "", paths=list(paths), **options))  # type: ignore[arg-type]
 
     async def titles(self, space: str = "local") -> list[str]:
-        return [outline.title for outline in await self.app.resources.outlines.of(space, " courses")]
+        return [outline.title for outline in await self.app.resources.outlines.of_shelf(space, " courses")]
 
 
 def words_of(events: list[Event]) -> str:

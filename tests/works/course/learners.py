@@ -49,7 +49,9 @@ class Learners:
 
     async def letter(self, n: int, *, right: bool = True) -> str:
         """What is to be pressed for an answer to question `n` of the last quiz."""
-        question = (await Quizzes(self.desk.app.resources.records.database).of("local", self.quiz))[n - 1]
+        question = (await Quizzes(self.desk.app.resources.records.database).questions("local", self.quiz))[
+            n - 1
+        ]
         return "ABCD"[question.answer if right else (question.answer + 1) % 4]
 
     async def press(self, n: int, author: Author = ANA, *, right: bool = True) -> str:

@@ -59,9 +59,9 @@ async def test_a_title_is_a_course_s_identity(tmp_path: Path) -> None:
         refused = await desk.add(other)
         assert "there is already a course “KNOTS!”. Replace it with `/course replace`." in refused
         assert await desk.titles() == ["Knots"]
-        lesson = (await desk.app.resources.outlines.of("local", SHELF))[0].lessons[0].id
+        lesson = (await desk.app.resources.outlines.of_shelf("local", SHELF))[0].lessons[0].id
         assert "Added 1 course" in await desk.add(other, verb="replace")
-        (row,) = await desk.app.resources.outlines.of("local", SHELF)
+        (row,) = await desk.app.resources.outlines.of_shelf("local", SHELF)
         assert (row.title, row.source, row.lessons[0].id) == ("KNOTS!", "b.md", lesson)
         assert "1 file was already there" in await desk.add(other, verb="replace")
         # A file's name is nothing: another course may have the same.
@@ -96,13 +96,13 @@ async def test_a_reindex_makes_books_and_courses_anew(tmp_path: Path) -> None:
         await desk.add(desk.file("knots.txt", KNOTS))
         book = desk.file("book.md", "# Ropes\n\n## Hemp\n\nIt rots.\n\n## Nylon\n\nIt melts.")
         await desk.add(book, book=True)
-        before = await desk.app.resources.outlines.of("local", SHELF)
+        before = await desk.app.resources.outlines.of_shelf("local", SHELF)
         assert [(course.title, [lesson.title for lesson in course.lessons]) for course in before] == [
             ("Knots", ["Bowline"]),
             ("Ropes", ["Hemp", "Nylon"]),
         ]
         assert "Indexing 2 books again" in await desk.said("library", "reindex")
-        after = await desk.app.resources.outlines.of("local", SHELF)
+        after = await desk.app.resources.outlines.of_shelf("local", SHELF)
         assert [(course.title, course.lessons) for course in after] == [
             (course.title, course.lessons) for course in before
         ]
@@ -114,7 +114,7 @@ async def test_windows_overlap_as_the_seed_has_them_and_never_cross_a_lesson(tmp
         tmp_path, '[course]\nchunks = "windows"\n[retrieval]\nchild_chars = 400\nparent_chars = 400\n'
     ) as desk:
         await desk.add(course("keeping_bees.txt"))
-        (row,) = await desk.app.resources.outlines.of("local", SHELF)
+        (row,) = await desk.app.resources.outlines.of_shelf("local", SHELF)
         rows = await Passages(desk.app.records.database).chunks_of("local", row.document_id)
         assert max(len(row.text) for row in rows) <= 400
         pairs = [(a, b) for a, b in pairwise(rows) if a.section == b.section]

@@ -251,10 +251,10 @@ async def test_a_folder_is_added_reindexed_and_replaced_as_one(tmp_path: Path) -
     async with opened(tmp_path) as desk:
         assert "Added 1 course" in await desk.add(str(folder))
         assert "1 file was already there" in await desk.add(str(folder))
-        (row,) = await desk.app.resources.outlines.of("local", SHELF)
+        (row,) = await desk.app.resources.outlines.of_shelf("local", SHELF)
         assert (row.title, [lesson.title for lesson in row.lessons]) == ("ropes", ["Hemp", "Nylon"])
         assert "Indexing 1 book again" in await desk.said("library", "reindex")
-        (row,) = await desk.app.resources.outlines.of("local", SHELF)
+        (row,) = await desk.app.resources.outlines.of_shelf("local", SHELF)
         assert [lesson.title for lesson in row.lessons] == ["Hemp", "Nylon"]
         assert "Added 1 course" in await desk.add(
             str(folder), title="Ropes and Knots", instructor="Bea", book=True

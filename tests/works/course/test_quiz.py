@@ -119,7 +119,7 @@ async def test_a_quiz_cut_off_between_any_two_steps_pays_for_no_question_twice(t
             assert processes == (6 if kills == 0 else 5 // (kills + 1) + 1), run.kept.keys()
             assert sorted(run.kept) == ["kept", "plan", "question-0", "question-1", "question-2"]
             assert len(service.requests) - asked == 3
-            (question,) = await app.resources.quizzes.of("local", quiz.id)
+            (question,) = await app.resources.quizzes.questions("local", quiz.id)
             assert question.text in words_of([event for event in events if not isinstance(event, Answered)])
 
 
@@ -134,7 +134,7 @@ async def test_a_model_that_fails_leaves_gaps(tmp_path: Path) -> None:
 async def test_gaps_are_sentences_of_the_lesson_and_only_one_answer_fits_the_passage(tmp_path: Path) -> None:
     async with learning(tmp_path) as (learners, _):
         await learners.do("quiz", "bees", lesson="5", questions=2)
-        questions = await learners.desk.app.resources.quizzes.of("local", learners.quiz)
+        questions = await learners.desk.app.resources.quizzes.questions("local", learners.quiz)
         text = " ".join(text_of("keeping_bees.txt").split())
         for question in questions:
             assert question.lesson.startswith("5. ")
@@ -151,7 +151,7 @@ async def test_a_lesson_comes_a_day_each_with_a_question_that_is_answered_like_o
         for fired in (0, 1, 7):  # of six lessons
             learners.quiz = f"{(learners._runs + 1) * 0x5B2C1D:032x}"
             answer = await learners.said("lesson", "bees", answers="scheduled", fired=fired)
-            [question] = await learners.desk.app.resources.quizzes.of("local", learners.quiz)
+            [question] = await learners.desk.app.resources.quizzes.questions("local", learners.quiz)
             titles.append(question.lesson)
             assert question.lesson in answer
             assert "https://example.org/courses/keeping-bees" in answer
@@ -263,7 +263,7 @@ async def test_what_was_wrong_comes_back_until_it_is_known_or_no_longer_taught(t
         await learners.press(1, right=False)
         await learners.press(1, BIA)
         quizzes, now = learners.desk.app.resources.quizzes, datetime.now(UTC)
-        (first,) = await quizzes.of("local", learners.quiz)
+        (first,) = await quizzes.questions("local", learners.quiz)
 
         async def due(author: Author, days: float) -> list[str]:
             questions = await quizzes.due("local", author.id, BEES, now + timedelta(days=days), 9)
@@ -276,7 +276,7 @@ async def test_what_was_wrong_comes_back_until_it_is_known_or_no_longer_taught(t
         await brought_forward(learners.desk.app, ANA)
         again = await learners.said("quiz", "bees", questions=1)
         assert "1 question is repeated" in again
-        (back,) = await quizzes.of("local", learners.quiz)
+        (back,) = await quizzes.questions("local", learners.quiz)
         assert (back.text, back.first, sorted(back.options)) == (
             first.text,
             first.first,
@@ -307,7 +307,7 @@ async def test_a_course_that_is_removed_takes_its_questions_and_scores_along(tmp
         await learners.do("quiz", "bees", questions=2)
         await learners.press(1)
         await learners.do("remove", "bees", BOSS)
-        assert await learners.desk.app.resources.quizzes.of("local", learners.quiz) == []
+        assert await learners.desk.app.resources.quizzes.questions("local", learners.quiz) == []
         assert "You have answered no quiz question yet" in await learners.said("score")
         assert "There is no quiz here" in await learners.said("answer", "2 B", answers=learners.quiz)
 
@@ -361,7 +361,7 @@ async def test_plain_text_answers_the_open_question_and_a_question_goes_to_the_c
         assert "You have 1 of 2 right" in await learners.said(
             "answer", await learners.letter(1), BIA, **plain
         )
-        last = (await app.resources.quizzes.of("local", learners.quiz))[1]
+        last = (await app.resources.quizzes.questions("local", learners.quiz))[1]
         answer = await learners.said("answer", f"I think {last.options[last.answer]}.", **plain)
         assert "You have 2 of 2 right" in answer
         # What is not an answer any more is a question, and a late answer is told so.
@@ -379,7 +379,7 @@ async def test_plain_text_answers_the_open_question_and_a_question_goes_to_the_c
 async def test_where_others_read_along_nobody_is_told_what_is_right(tmp_path: Path) -> None:
     async with learning(tmp_path) as (learners, _):
         await learners.do("quiz", "bees", questions=1)
-        (question,) = await learners.desk.app.resources.quizzes.of("local", learners.quiz)
+        (question,) = await learners.desk.app.resources.quizzes.questions("local", learners.quiz)
         openly: dict[str, Any] = {FOLLOW_UP: True, OPENLY: True}
         said = {
             author: await learners.do("answer", await learners.letter(1, right=right), author, **openly)
@@ -427,7 +427,7 @@ async def test_a_course_of_five_thousand_lessons_is_asked_about_like_any(tmp_pat
             "ask", "How many barrels are weighed?", course="harbour", lesson="4321"
         )
         await learners.do("quiz", "harbour", lesson="4321", questions=1)
-        (question,) = await learners.desk.app.resources.quizzes.of("local", learners.quiz)
+        (question,) = await learners.desk.app.resources.quizzes.questions("local", learners.quiz)
         assert question.lesson == "4321. Part 4321"
         assert "5000 lessons" in await learners.said("list")
         assert "4321. Part 4321" in await learners.desk.app.complete("lesson", Typed("local", "4321"))

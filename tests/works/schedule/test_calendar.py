@@ -108,7 +108,7 @@ async def test_what_is_due_comes_once_however_often_it_is_looked_for(
         await schedules.add(row("a-cloak"))
         await schedules.add(row("b-rope", rule=ONCE))
         assert len(await come(app, recorder)) == 2
-        left = {schedule.id: schedule for schedule in await schedules.of("local", "ana")}
+        left = {schedule.id: schedule for schedule in await schedules.by_author("local", "ana")}
         assert set(left) == {"a-cloak", "elsewhere"}
         assert left["a-cloak"].next_at > DUE
         assert left["a-cloak"].fired == 1
@@ -169,7 +169,8 @@ async def test_a_missed_time_is_made_up_for_once_or_left_out(tmp_path: Path, rec
         assert len(notices) == 1
         assert "2126-11-24 19:00" in notices[0]
         assert all(
-            schedule.next_at > three_weeks for schedule in await app.records.schedules.of("local", "ana")
+            schedule.next_at > three_weeks
+            for schedule in await app.records.schedules.by_author("local", "ana")
         )
 
 
@@ -206,7 +207,7 @@ async def test_one_that_cannot_be_read_holds_up_no_other(tmp_path: Path, recorde
         await app.records.schedules.add(row("b-unknown", kind="parade"))
         await app.records.schedules.add(row("c-rope"))
         assert await come(app, recorder) == ["bring c-rope"]
-        assert len(await app.records.schedules.of("local", "ana")) == 3
+        assert len(await app.records.schedules.by_author("local", "ana")) == 3
 
 
 async def test_it_is_made_listed_and_taken_away_by_whoever_made_it(
@@ -215,14 +216,14 @@ async def test_it_is_made_listed_and_taken_away_by_whoever_made_it(
     async with opened(tmp_path, recorder) as app:
         run = await ask(app, "reminder", "Bring dice", when="2027-01-08 19:00", every="week")
         code = run[-6:]
-        [kept] = await app.records.schedules.of("local", "ana")
+        [kept] = await app.records.schedules.by_author("local", "ana")
         assert (kept.next_at, kept.text) == (datetime(2027, 1, 8, 19, 0, tzinfo=UTC), "Bring dice")
         listed = await ask(app, "list")
         assert any(code in event.text for event in recorder.events[listed] if isinstance(event, Text))
         refused = await ask(app, "remove", code, "bia")
         assert any(isinstance(event, Failed) for event in recorder.events[refused])
         await ask(app, "remove", code, "dona", admin=True)
-        assert not await app.records.schedules.of("local", "ana")
+        assert not await app.records.schedules.by_author("local", "ana")
 
 
 async def test_a_conversation_has_no_more_of_them_than_it_may(tmp_path: Path, recorder: Recorder) -> None:
@@ -231,7 +232,7 @@ async def test_a_conversation_has_no_more_of_them_than_it_may(tmp_path: Path, re
             await app.records.schedules.add(row(f"n{n}"))
         refused = await ask(app, "reminder", "one more", when="2027-01-08 19:00")
         assert any(isinstance(event, Failed) for event in recorder.events[refused])
-        assert len(await app.records.schedules.of("local", "ana")) == 20
+        assert len(await app.records.schedules.by_author("local", "ana")) == 20
 
 
 async def test_a_nudge_says_nothing_where_nobody_plays(tmp_path: Path, recorder: Recorder) -> None:
@@ -265,7 +266,7 @@ async def test_with_what_a_person_asked_goes_what_would_have_come(tmp_path: Path
         run = await ask(app, "reminder", "Bring dice", when="2027-01-08 19:00")
         await ask(app, "follow", run[-6:], "bia")
         assert await app.forget("local", run)
-        assert not await app.records.schedules.of("local", "ana")
+        assert not await app.records.schedules.by_author("local", "ana")
         assert not await app.records.schedules.followers("local", run)
 
 

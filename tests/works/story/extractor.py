@@ -83,6 +83,6 @@ async def looked_into(talk: Talk, scenes: int) -> None:
     async with asyncio.timeout(60):
         while count < scenes:  # each look lets the runs go on
             (row,) = await stories.all("local")
-            whole = await stories.whole("local", row.id)
+            whole = await stories.load("local", row.id)
             assert whole is not None
             count = sum(node.kind == "extracted" for node in whole[2])

@@ -81,7 +81,7 @@ class Tables:
         (row,) = await self.app.resources.stories.all(space)
         async with asyncio.timeout(60):
             while True:  # each look lets the runs go on
-                whole = await self.app.resources.stories.whole(space, row.id)
+                whole = await self.app.resources.stories.load(space, row.id)
                 assert whole is not None
                 # A scene of the trunk may be looked into on either branch.
                 if len({node.turn for node in whole[2] if node.kind == "extracted"}) == 1 + 2 * TURNS:

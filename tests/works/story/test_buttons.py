@@ -162,7 +162,7 @@ class Table:
         """All that has been written to the log of any story."""
         assert self.talk.app is not None
         stories = self.talk.app.resources.stories
-        wholes = [await stories.whole("local", row.id) for row in await stories.all("local")]
+        wholes = [await stories.load("local", row.id) for row in await stories.all("local")]
         return [node.id for whole in wholes if whole is not None for node in whole[2]]
 
     async def story(self) -> Any:

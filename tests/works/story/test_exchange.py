@@ -39,8 +39,8 @@ from tests.works.story.writer import START, Writer, playing
 async def copied(text: str, to: Database, space: str) -> tuple[Imported, str]:
     """The story of an export as another database has it, and what that exports."""
     stories, found = Stories(to), imported(text.encode(), "story.json", space)
-    await stories.take_in(found.story, found.branches, found.nodes, found.bodies)
-    whole = await stories.whole(space, found.story.id)
+    await stories.import_story(found.story, found.branches, found.nodes, found.bodies)
+    whole = await stories.load(space, found.story.id)
     assert whole is not None
     return found, exported(*whole)
 
@@ -116,7 +116,7 @@ class Exchanged(Table):
             self.loop.run_until_complete(self._there_and_back(elsewhere()))
 
     async def _there_and_back(self, db: Database) -> None:
-        whole = await self.stories.whole(self.here.space, self.story)
+        whole = await self.stories.load(self.here.space, self.story)
         assert whole is not None
         text = exported(*whole)
         for id in ('"ana"', "person-", "request-"):
@@ -197,7 +197,7 @@ async def test_a_story_that_was_played_goes_on_elsewhere(tmp_path: Path) -> None
         assert talk.app is not None
         stories = talk.app.resources.stories
         (row,) = await stories.all("local")
-        whole = await stories.whole("local", row.id)
+        whole = await stories.load("local", row.id)
         assert whole is not None
         for node in (node for node in whole[2] if node.kind != "aside"):
             known = {*FIELDS[node.kind], *({"run", "stage"} if node.kind == "scene" else ())}
@@ -259,8 +259,8 @@ async def test_what_breaks_off_leaves_nothing_behind() -> None:
         raise RuntimeError
 
     with pytest.raises(RuntimeError):
-        await stories.take_in(found.story, found.branches, found.nodes, broken)
-    assert await stories.whole("local", found.story.id) is None
+        await stories.import_story(found.story, found.branches, found.nodes, broken)
+    assert await stories.load("local", found.story.id) is None
     assert await stories.nodes("local", found.story.id, [(found.story.id, None)]) == []
     await db.close()
 

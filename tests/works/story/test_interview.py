@@ -31,7 +31,7 @@ async def nodes(talk: Talk) -> list[Any]:
     assert talk.app is not None
     stories = talk.app.resources.stories
     (row,) = await stories.all("local")
-    whole = await stories.whole("local", row.id)
+    whole = await stories.load("local", row.id)
     assert whole is not None
     return [node.kind for node in whole[2]]
 

@@ -54,10 +54,10 @@ async def test_an_imported_story_is_anybodys_until_somebody_opens_it(tmp_path: P
         assert talk.app is not None
         stories = talk.app.resources.stories
         (row,) = await stories.all("local")
-        whole = await stories.whole("local", row.id)
+        whole = await stories.load("local", row.id)
         assert whole is not None
         copy = imported(exported(*whole).encode(), "story.json", "local")
-        await stories.take_in(copy.story, copy.branches, copy.nodes, copy.bodies)
+        await stories.import_story(copy.story, copy.branches, copy.nodes, copy.bodies)
         hers = Spot("local", "terminal", "terminal", "hers")
         assert copy.story.id in [story.id for story in await stories.open_to("local", "bia", hers)]
         await stories.play(hers, copy.story.id, copy.story.id, "opened")

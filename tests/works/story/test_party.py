@@ -166,7 +166,7 @@ async def test_a_turn_that_takes_too_long_is_passed_on_after_a_restart_too(tmp_p
         schedules = talk.app.resources.records.schedules
 
         async def waiting() -> list[Any]:
-            return list(await schedules.here("local", "terminal", "terminal", "t"))
+            return list(await schedules.at_place("local", "terminal", "terminal", "t"))
 
         async def later(days: int) -> None:
             assert talk.app is not None
@@ -207,7 +207,7 @@ async def after_days(talk: Talk, days: float) -> None:
 
 async def due(talk: Talk) -> list[ScheduleRow]:
     assert talk.app is not None
-    return list(await talk.app.records.schedules.here("local", "terminal", "terminal", "t"))
+    return list(await talk.app.records.schedules.at_place("local", "terminal", "terminal", "t"))
 
 
 async def rows_become(talk: Talk, meant: Callable[[list[ScheduleRow]], bool]) -> None:

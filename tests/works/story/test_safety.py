@@ -51,7 +51,7 @@ async def asks(
 async def log(talk: Talk, *kinds: str) -> list[Any]:
     assert talk.app is not None
     (row,) = await talk.app.resources.stories.all("local")
-    rows = await talk.app.resources.stories.whole("local", row.id)
+    rows = await talk.app.resources.stories.load("local", row.id)
     assert rows is not None
     return [node for node in rows[2] if not kinds or node.kind in kinds]
 
@@ -59,7 +59,7 @@ async def log(talk: Talk, *kinds: str) -> list[Any]:
 async def exported_now(talk: Talk) -> str:
     assert talk.app is not None
     (row,) = await talk.app.resources.stories.all("local")
-    rows = await talk.app.resources.stories.whole("local", row.id)
+    rows = await talk.app.resources.stories.load("local", row.id)
     assert rows is not None
     return exported(*rows)
 

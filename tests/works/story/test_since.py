@@ -84,7 +84,7 @@ async def test_a_recap_goes_by_the_askers_time_zone(tmp_path: Path) -> None:
     async with playing(tmp_path, writer) as talk:
         assert "No story" in failed(await talk.say("/story recap"))
         assert talk.app is not None
-        await talk.app.resources.stories.take_in(tale.story, tale.branches, tale.nodes, tale.bodies)
+        await talk.app.resources.stories.import_story(tale.story, tale.branches, tale.nodes, tale.bodies)
         await talk.say("/story open The door in the sea")
         for zone, day, told in (
             ("UTC", "2026-03-05", False),

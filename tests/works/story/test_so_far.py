@@ -250,7 +250,7 @@ async def kept(talk: Talk, kind: str, count: int) -> list[dict[str, Any]]:
     async with asyncio.timeout(60):
         while True:
             (row,) = await stories.all("local")
-            story = await stories.whole("local", row.id)
+            story = await stories.load("local", row.id)
             assert story is not None
             bodies = [json.loads(node.body) for node in story[2] if node.kind == kind and node.body]
             if len(bodies) >= count:

@@ -42,7 +42,7 @@ async def opened(talk: Talk) -> str:
     await talk.say("/help")  # the house is there from the first line on
     assert talk.app is not None
     read = read_chat_log(log(), "log.jsonl", "local")
-    await talk.app.resources.stories.take_in(read.story, read.branches, read.nodes, read.bodies)
+    await talk.app.resources.stories.import_story(read.story, read.branches, read.nodes, read.bodies)
     assert "**Jon**: Then I stay here." in texts(await talk.say("/story open log"))
     return read.story.id
 
@@ -181,7 +181,7 @@ async def test_what_was_found_in_a_log_is_exported_and_imported(tmp_path: Path) 
         id = await opened(talk)
         await looked_into(talk, 2)
         assert talk.app is not None
-        whole = await talk.app.resources.stories.whole("local", id)
+        whole = await talk.app.resources.stories.load("local", id)
         assert whole is not None
     again = imported(exported(*whole).encode(), "log.json", "local")
     story = fold([Part(again.branches[0].id)], again.nodes)

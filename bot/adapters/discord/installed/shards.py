@@ -191,7 +191,7 @@ class SharedShards:
     @property
     def held(self) -> Collection[int]:
         """The numbers of this process's shards."""
-        return self._share.held
+        return self._share.numbers
 
     async def keep(self) -> None:
         """Take and hand over shards while the client is connected. A fault ends the client's `connect`."""

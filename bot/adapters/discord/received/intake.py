@@ -252,7 +252,7 @@ class Intake(intake.Intake):
             raise UserError("edge.sent_before")
 
     async def _place(self, location: placing.Location) -> Place:
-        held = await self.app.records.threads.held(location.space, location.real)
+        held = await self.app.records.threads.get(location.space, location.real)
         return placing.place(location, thread_row=held)
 
     async def brought(self, message: discord.Message) -> Brought:
@@ -263,7 +263,7 @@ class Intake(intake.Intake):
             records = self.app.records
             with suppress(StorageFault):
                 begins = (
-                    await records.threads.held(location.space, location.real) is None
+                    await records.threads.get(location.space, location.real) is None
                     and await records.sessions.active(at.space, PLATFORM, at.channel, at.thread) is None
                 )
         return await brought(message, self.me, begins=begins)
@@ -295,7 +295,7 @@ class Intake(intake.Intake):
             location = replace(location, user=person, admin=False)
         try:
             files = tuple(map(file_of, message.attachments))
-            held = await self.app.records.threads.held(location.space, location.real)
+            held = await self.app.records.threads.get(location.space, location.real)
             location = placing.within(location, held)
             if message.flags.voice and files:
                 asked = spoken(files[0])
@@ -360,7 +360,7 @@ class Intake(intake.Intake):
         location = placing.location_of(interaction)
         self.count(location, asked)
         threads = self.app.records.threads
-        held = await threads.held(location.space, location.real) if location.real else None
+        held = await threads.get(location.space, location.real) if location.real else None
         locale = self.words(interaction).locale
         here = placing.place(location, thread_row=held)
         component = interaction.type is discord.InteractionType.component

@@ -115,7 +115,7 @@ class Listener:
     async def on_raw_thread_delete(self, payload: discord.RawThreadDeleteEvent) -> None:
         """Stop the runs in a deleted thread."""
         threads, space, real = self._client.app.records.threads, str(payload.guild_id), str(payload.thread_id)
-        thread_row = await threads.held(space, real)
+        thread_row = await threads.get(space, real)
         # A thread that the bot did not open has its own id as its place.
         channel, thread = (
             (thread_row.channel, thread_row.thread) if thread_row else (str(payload.parent_id), real)
@@ -131,16 +131,16 @@ class Listener:
         departures = self._client.app.records.departures
         for space in await departures.spaces():
             if space.isdecimal() and self._client.get_guild(int(space)) is not None:
-                await departures.returned(space)
+                await departures.note_return(space)
 
     async def on_guild_join(self, guild: discord.Guild) -> None:
-        await self._client.app.records.departures.returned(str(guild.id))
+        await self._client.app.records.departures.note_return(str(guild.id))
         await welcome(self._client.app.records.marks, guild)
 
     async def on_guild_remove(self, guild: discord.Guild) -> None:
         """Stop the runs of a server that has removed the bot."""
         space = str(guild.id)
-        await self._client.app.records.departures.left(space)
+        await self._client.app.records.departures.note_departure(space)
         await self._client.app.runs.stop_where(lambda request: request.place.space == space)
 
     async def _dispatch(self, message: discord.Message, by: ProxiedName | None = None) -> None:
@@ -185,7 +185,7 @@ class Listener:
     async def _in_thread(self, message: discord.Message, by: ProxiedName | None) -> None:
         """Handle a message in a thread without a mention; it is for the bot only where free chat is on."""
         threads, space = self._client.app.records.threads, location_of_message(message).space
-        thread_row = await threads.held(space, str(message.channel.id))
+        thread_row = await threads.get(space, str(message.channel.id))
         if thread_row is None:
             return
         if not self._client.intents.message_content:
@@ -261,7 +261,7 @@ class Listener:
         """Without the Message Content intent, explain once in each thread how to address the bot."""
         threads, space = self._client.app.records.threads, location_of_message(message).space
         thread = str(message.channel.id)
-        if await threads.held(space, thread) is None or await threads.explained(space, thread):
+        if await threads.get(space, thread) is None or await threads.mark_explained(space, thread):
             await replies.reply(
                 message,
                 self._client.intake.words_of(message)("welcome.unheard", name=self._name(message)),

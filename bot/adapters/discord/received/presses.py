@@ -231,8 +231,8 @@ async def _shared(press: Press, run: str) -> str:
             first = first or str(posted)
             if n:  # each is stored, so that it can be taken back
                 await outbox.claim(location.space, run, f"{stage}#{n}")
-                await outbox.sent(location.space, run, f"{stage}#{n}", str(posted))
-        await outbox.sent(location.space, run, stage, first)
+                await outbox.mark_sent(location.space, run, f"{stage}#{n}", str(posted))
+        await outbox.mark_sent(location.space, run, stage, first)
     except discord.Forbidden:
         return "buttons.may_not_share"
     return "buttons.shared"

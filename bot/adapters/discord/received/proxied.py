@@ -103,7 +103,7 @@ class Proxied:
         with suppress(StorageFault):
             if not message.content or (space := await self._space(message)) is None:
                 return None
-            own = await self._client.app.records.proxies.of(space, str(message.author.id))
+            own = await self._client.app.records.proxies.by_person(space, str(message.author.id))
         over = asyncio.Event() if any(row.confirmed for row in own) else None
         written = _Written(message.id, message.author.id, message.content, self._now(), over)
         self._remember(message.channel.id, written)
@@ -134,7 +134,7 @@ class Proxied:
         if message.guild is None or not isinstance(message.channel, discord.Thread):
             return None
         space = location_of_message(message).space
-        held = await self._client.app.records.threads.held(space, str(message.channel.id))
+        held = await self._client.app.records.threads.get(space, str(message.channel.id))
         return space if held is not None else None
 
     def _remember(self, thread: int, written: _Written) -> None:

@@ -202,7 +202,7 @@ class DiscordHome:
             else:
                 place = self._place
                 await self._records.threads.bind(place.space, place.channel, place.thread, str(place_id))
-            await self._outbox.sent(space, run, THREAD, str(place_id), why)
+            await self._outbox.mark_sent(space, run, THREAD, str(place_id), why)
         self.surface = self._at(place_id)
         if not why:
             self._side_tasks.do(until_available(partial(self._link_thread, place_id)))
@@ -295,7 +295,7 @@ class DiscordHome:
                 message = message or await own.post(page, ref, MessageStyle.LAYOUT)
             if message is None:
                 raise PlaceClosed
-            await self._outbox.sent(self._place.space, self._run, ASKED, message, page.shown)
+            await self._outbox.mark_sent(self._place.space, self._run, ASKED, message, page.shown)
             return int(message)
 
     async def _link_thread(self, thread: int) -> None:
@@ -313,7 +313,7 @@ class DiscordHome:
             page, ref = root_page(self._origin, self._say, thread), MessageRef(run, ASKED)
             await self.response.edit(message, page, ref, MessageStyle.LAYOUT, files=False, reset=False)
             if row is not None and row.message_id is not None:
-                await self._outbox.sent(space, run, ASKED, row.message_id, page.shown)
+                await self._outbox.mark_sent(space, run, ASKED, row.message_id, page.shown)
 
     def recall(self, message: str) -> None:
         """Note a message from before a crash: the response is already used."""

@@ -56,7 +56,7 @@ class Links:
         if elsewhere.place.thread and elsewhere.title == title_of(self.request.text):
             space, run, key = self.request.place.space, self.request.id, f"{NAMED}{thread}"
             await self.records.outbox.claim(space, run, key)
-            await self.records.outbox.sent(space, run, key, str(thread), "")
+            await self.records.outbox.mark_sent(space, run, key, str(thread), "")
         if not elsewhere.place.thread:
             pass  # the bot may not rename or archive a channel
         elif elsewhere.archived:  # after the last message, because a message unarchives the thread
@@ -75,7 +75,7 @@ class Links:
         """The id of a conversation's thread, or else its channel, if it is in the same space."""
         if (place.platform, place.space) != (self.request.place.platform, self.request.place.space):
             return None
-        real = await self.records.threads.real(place.space, place.channel, place.thread)
+        real = await self.records.threads.real_thread(place.space, place.channel, place.thread)
         real = real or place.thread or place.channel
         return int(real) if real.isdecimal() else None
 

@@ -91,7 +91,7 @@ class Overflow:
                 sent = None if row.fresh else await dm.find(ref, row.created_at, ())
                 if sent is None:
                     sent = await until_available(partial(dm.post, page, ref, MessageStyle.LAYOUT))
-                await self.outbox.sent(self.request.place.space, self.request.id, WHOLE, sent)
+                await self.outbox.mark_sent(self.request.place.space, self.request.id, WHOLE, sent)
         except (SurfaceFault, StorageFault) as fault:
             _log.info("run %s: no direct message to the asker: %s", self.request.id, fault)
             return False

@@ -35,7 +35,7 @@ async def take_back(client: Client, request: Request, stays: Collection[str] | N
     rows = await outbox.all(place.space, request.id)
     opened = next((row.message_id for row in rows if row.stage == THREAD), None)
     opened = opened if opened != str(origin.channel) else None
-    real = opened or await client.app.records.threads.real(place.space, place.channel, place.thread)
+    real = opened or await client.app.records.threads.real_thread(place.space, place.channel, place.thread)
     answered = int(real) if real else origin.channel
     if opened and origin.message is None and not any(row.stage == ASKED for row in rows):
         # In a forum the first message of a post has the thread's id.
@@ -87,7 +87,7 @@ async def _removed(client: Client, request: Request, origin: Origin, row: Outbox
                 continue
             if above:
                 # Stored first, so that a later view of the run adds nothing to it.
-                await client.app.records.outbox.sent(
+                await client.app.records.outbox.mark_sent(
                     request.place.space, request.id, row.stage, message, page.shown
                 )
                 edit = partial(surface.edit, message, page, ref, MessageStyle.LAYOUT, files=True, reset=True)
@@ -100,5 +100,5 @@ async def _removed(client: Client, request: Request, origin: Origin, row: Outbox
             return
     if above and row.message_id is None:  # it would only be posted after an outage; this prevents it
         outbox, space = client.app.records.outbox, request.place.space
-        await outbox.sent(space, request.id, row.stage, "", page.shown)
+        await outbox.mark_sent(space, request.id, row.stage, "", page.shown)
     _log.info("run %s: a message could not be taken back", request.id)

@@ -45,7 +45,7 @@ async def place_of(client: Client, request: Request) -> Channel:
         return await direct(client, origin.user)
     opened = await records.outbox.get(place.space, request.id, THREAD)
     thread = opened.message_id if opened is not None else None
-    thread = thread or await records.threads.real(place.space, place.channel, place.thread)
+    thread = thread or await records.threads.real_thread(place.space, place.channel, place.thread)
     return Channel(client, int(thread or origin.channel), origin.guild)
 
 
@@ -65,7 +65,7 @@ async def post_clip(client: Client, request: Request, clip: Clip, key: str) -> N
             message = None if row.fresh else await _left_by_crash(client, surface, row)
             if message is None:
                 message = await with_retries(partial(surface.post, page, ref, MessageStyle.LAYOUT))
-            await outbox.sent(space, request.id, ref.key, message, "")
+            await outbox.mark_sent(space, request.id, ref.key, message, "")
     except (SurfaceFault, ValueError, KeyError, TypeError) as fault:
         _log.warning("run %s: what was narrated was not sent: %r", request.id, fault)
 

@@ -202,7 +202,7 @@ class VoiceChannels:
             if room.connection is None:
                 await self._forget(room)
             raise
-        await self._readings.joined(space, PLATFORM, str(channel.id))
+        await self._readings.note_joined(space, PLATFORM, str(channel.id))
         return say("voice.joined_stage" if may_speak else "voice.joined", channel=channel.name)
 
     async def leave(self, request: Request) -> str:
@@ -391,7 +391,7 @@ class VoiceChannels:
             room.empty.cancel()
         if not kept:
             await room.queue.stop()
-            await self._readings.left(room.space, PLATFORM)
+            await self._readings.note_left(room.space, PLATFORM)
         await room.queue.close()
         await _disconnected(room)
 
@@ -407,7 +407,7 @@ class VoiceChannels:
         if channel is None or channel.id == room.channel:
             return
         room.channel = channel.id
-        self._tasks.start(self._readings.joined(room.space, PLATFORM, str(room.channel)))
+        self._tasks.start(self._readings.note_joined(room.space, PLATFORM, str(room.channel)))
         self._watch(room)
 
     async def _moved(self, member: discord.Member, _: object, after: discord.VoiceState) -> None:

@@ -238,7 +238,7 @@ class Shortcuts:
         location = replace(location, thread=location.thread or ts)
 
         async def asked() -> Invocation:
-            thread_row = await intake.app.records.threads.held(location.space, location.real)
+            thread_row = await intake.app.records.threads.get(location.space, location.real)
             channel = thread_row.channel if thread_row is not None else location.channel
             return await intake.called_on_message(location, row, (ts, OWN + ts), channel)
 

@@ -80,7 +80,7 @@ class HomeTab:
 
         A message's address never changes, so a link is asked for once; "" is asked for again.
         """
-        real = await self._intake.app.records.threads.real(row.space, row.channel, row.thread)
+        real = await self._intake.app.records.threads.real_thread(row.space, row.channel, row.thread)
         if real is None and _TS.fullmatch(row.thread):
             real = f"{row.channel}:{row.thread}"
         if real is None:

@@ -119,7 +119,7 @@ class Intake(intake.Intake):
 
         async def asked() -> Invocation:
             parsed, goes = parsed_of(text, files), placing.home(location, ordered=False)
-            held = await self.app.records.threads.held(location.space, location.real)
+            held = await self.app.records.threads.get(location.space, location.real)
             place = placing.place(location, event="", goes=goes, thread_row=held)
             asked = await self.interpreted(parsed, files, place, location.user)
             if asked.row in QUOTABLE:
@@ -188,7 +188,7 @@ class Intake(intake.Intake):
         """Whether the bot already takes part in this thread, or is about to. Raises StorageFault."""
         if not location.thread:
             return False
-        if await self.app.records.threads.held(location.space, location.real) is not None:
+        if await self.app.records.threads.get(location.space, location.real) is not None:
             return True
         here, records = (location.space, PLATFORM, location.channel, location.thread), self.app.records
         return await records.sessions.active(*here) is not None or await records.inbox.waiting_at(*here)
@@ -220,7 +220,7 @@ class Intake(intake.Intake):
         """Raise UserError if the run of this invocation would refuse what was typed into its window."""
         row = invocation.row
         person = await self.people.of(location, fresh=row.for_admins(invocation.text, invocation.options))
-        thread_row = await self.app.records.threads.held(location.space, location.real)
+        thread_row = await self.app.records.threads.get(location.space, location.real)
         await self.app.dispatcher.check(request_of(invocation, location, "", person, thread_row))
 
     async def perform(
@@ -271,7 +271,7 @@ class Intake(intake.Intake):
         person = await self.people.of(location, fresh=fresh)
         if not person.name:
             person = replace(person, name=words(person.locale)("slack.somebody"))
-        thread_row = await self.app.records.threads.held(location.space, location.real)
+        thread_row = await self.app.records.threads.get(location.space, location.real)
         here = placing.place(location, event="", goes="here", thread_row=thread_row)
         invocation = await self.arranged(invocation, here, location.user)
         typed = not (location.message or invocation.again or invocation.answers)

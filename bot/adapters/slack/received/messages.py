@@ -110,7 +110,7 @@ class Listener:
         """Handle Slack's own stop button, which anybody in the channel may press."""
         location = location_of_event(body, context.team_id, context.enterprise_id)
         with in_words():
-            thread_row = await self._intake.app.records.threads.held(location.space, location.real)
+            thread_row = await self._intake.app.records.threads.get(location.space, location.real)
         await self._intake.app.stop(place(location, event="", goes="here", thread_row=thread_row))
 
     async def _meant(self, location: Location, text: str, me: Installed) -> bool:
@@ -278,7 +278,7 @@ class Deletions:
     async def _close(self, thread: Location) -> None:
         """If the message was a root of the bot, stop the runs of its thread and archive the conversation."""
         with in_words():
-            if (thread_row := await self._intake.app.records.threads.held(thread.space, thread.real)) is None:
+            if (thread_row := await self._intake.app.records.threads.get(thread.space, thread.real)) is None:
                 return
         await self._intake.thread_deleted(
             Place(PLATFORM, thread.space, thread_row.channel, thread_row.thread), thread.real

@@ -50,7 +50,7 @@ async def join(intake: Intake, location: Location, inviter: str) -> None:
         unfurl_media=False,
         **greeting("channel", me.name, say),
     )
-    await outbox.sent(location.space, WELCOME, location.channel, str(posted["ts"]))
+    await outbox.mark_sent(location.space, WELCOME, location.channel, str(posted["ts"]))
 
 
 async def install(client: Client, user: str) -> None:
@@ -159,7 +159,7 @@ async def removed_from(
         return
     intake.workspaces.forget(team, enterprise)
     intake.people.forget(team or enterprise)
-    await intake.app.records.departures.left(team or enterprise)
+    await intake.app.records.departures.note_departure(team or enterprise)
     stopped = await intake.app.runs.stop_where(lambda request: _of(request, team, enterprise))
     _log.warning("removed from %s; %d runs there were stopped", team or enterprise, stopped)
 

@@ -101,7 +101,7 @@ async def _shared(
             to = origin.channel, thread
             ts = "" if row.fresh else await _posted_ts(client, to, row)
             ts = ts or await _post(client, to, credit if n == 0 else "", part, row)
-            await outbox.sent(location.space, past.id, row.stage, ts)
+            await outbox.mark_sent(location.space, past.id, row.stage, ts)
             key = where
         thread = thread or ts  # a long answer goes into a thread rather than filling the channel
     return Shared(key, done=True)

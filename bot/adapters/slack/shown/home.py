@@ -121,7 +121,7 @@ class RootMessage:
                 message = message or await surface.post(page, ref, MessageStyle.LAYOUT)
             except Refused:
                 message = await surface.post(page, ref, MessageStyle.BARE)
-            await self.outbox.sent(space, run, ASKED, message, page.shown)
+            await self.outbox.mark_sent(space, run, ASKED, message, page.shown)
             self._message = message
         except (Gone, NotEditable, Refused, PlaceClosed, StorageFault) as fault:
             self._fault = fault
@@ -229,7 +229,7 @@ class SlackHome:
     async def _open_thread(self, root_message: RootMessage) -> None:
         """Post the root message where possible, and use the thread under it."""
         origin, place = self._origin, self._place
-        bound = await self._records.threads.real(place.space, place.channel, place.thread)
+        bound = await self._records.threads.real_thread(place.space, place.channel, place.thread)
         if bound is not None:  # before a crash
             channel, thread = placing.parted(bound)
         else:
@@ -312,7 +312,7 @@ class SlackHome:
             where = f"<{link}|{self._say('slack_thread.here')}>"
             content = self._sentence(key, where=where) if link else self._sentence("in_direct")
             message = await self._aside.say(content)
-            await self._records.outbox.sent(self._place.space, self._run, POINTER, message, "")
+            await self._records.outbox.mark_sent(self._place.space, self._run, POINTER, message, "")
 
     def _sentence(self, key: str, **values: object) -> dict[str, object]:
         return {"text": self._say(f"slack_thread.{key}", **values), "blocks": []}
@@ -407,7 +407,7 @@ class SlackHome:
         if elsewhere.title == self._named:
             space, real = self._place.space, ":".join(thread)
             await self._records.outbox.claim(space, self._run, f"{NAMED}{real}")
-            await self._records.outbox.sent(space, self._run, f"{NAMED}{real}", real, "")
+            await self._records.outbox.mark_sent(space, self._run, f"{NAMED}{real}", real, "")
         return f"<{link}|{title}>"
 
     async def link(self, link: Link) -> str:
@@ -425,7 +425,7 @@ class SlackHome:
                 return None
             request, message = first
             place, origin = request.place, placing.origin_of(request.origin)
-            bound = await self._records.threads.real(place.space, place.channel, place.thread)
+            bound = await self._records.threads.real_thread(place.space, place.channel, place.thread)
         except StorageFault as fault:
             _log.info("run %s: a link was left out: %s", self._run, fault)
             return None
@@ -439,7 +439,7 @@ class SlackHome:
         """The channel and the root of the thread of a conversation of the same space."""
         if (place.platform, place.space) != (self._place.platform, self._place.space):
             return None
-        bound = await self._records.threads.real(place.space, place.channel, place.thread)
+        bound = await self._records.threads.real_thread(place.space, place.channel, place.thread)
         if bound is not None:
             return placing.parted(bound)
         is_ts = place.thread.replace(".", "", 1).isdecimal()

@@ -69,7 +69,7 @@ async def unpost(
             if message:
                 with suppress(Gone, Refused):  # somebody else has deleted it
                     await with_retries(partial(home.surface.delete, message))
-                await records.outbox.sent(request.place.space, request.id, row.stage, "", "")
+                await records.outbox.mark_sent(request.place.space, request.id, row.stage, "", "")
     except SurfaceFault as fault:
         _log.warning("run %s: what was narrated was not taken back: %s", request.id, fault)
 
@@ -98,4 +98,4 @@ async def _once(
     message = None if row.fresh else await find(surface, ref, row.created_at)
     if message is None:
         message = await with_retries(partial(surface.post, page, ref, style))
-    await outbox.sent(request.place.space, request.id, stage, message, "")
+    await outbox.mark_sent(request.place.space, request.id, stage, message, "")

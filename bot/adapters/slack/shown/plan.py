@@ -148,7 +148,7 @@ class Plan:
             self._id = await surface.post(page, self._ref, MessageStyle.LAYOUT)
         self._home.messages.add(self._id)
         shown = page.shown if self._ended else None  # None: unfinished
-        await self._outbox.sent(self._space, self._ref.run, self._ref.key, self._id, shown)
+        await self._outbox.mark_sent(self._space, self._ref.run, self._ref.key, self._id, shown)
 
     def _set(self, key: str, status: State) -> None:
         self._tasks[key] = Task(key, self._tasks[key].title, status)

@@ -40,7 +40,7 @@ async def take_back(
         # Ephemeral messages: Slack lets nobody change them, and shows them until the client is reloaded.
         rows = [row for row in rows if row.stage.startswith((NAMED, SHARED))]
     workspace = Workspace(workspaces, origin.team, origin.enterprise)
-    bound = await records.threads.real(place.space, place.channel, place.thread)
+    bound = await records.threads.real_thread(place.space, place.channel, place.thread)
     channel, thread = placing.parted(bound) if bound is not None else (origin.channel, origin.thread)
     direct = ""
     if origin.user and not channel.startswith("D"):

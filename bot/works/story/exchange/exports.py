@@ -99,7 +99,7 @@ class Exports:
             text, without = await (self._told if form == "share" else self._whole)(source, request)
             name, media, data = _named(source, "json"), "application/json", text.encode()
         elif form == "chat":
-            rows = await self._logs.stories.whole(request.place.space, source.row.id)
+            rows = await self._logs.stories.load(request.place.space, source.row.id)
             name, media, data = await asyncio.to_thread(_chat, source, rows[2] if rows else [], request, say)
         elif form in _CARD_FILES:
             name, media, data = await self._card(source, request, _CARD_FILES[form])
@@ -130,7 +130,7 @@ class Exports:
     async def _whole(self, source: _Source, request: Request) -> tuple[str, int]:
         """The whole story, including everything undone, replaced or on other branches, so not for others to read."""
         self._check_whole(source, request)
-        rows = await self._logs.stories.whole(request.place.space, source.row.id)
+        rows = await self._logs.stories.load(request.place.space, source.row.id)
         if rows is None:
             raise UserError("story.none_here")
         return await self._exported(source, *rows)

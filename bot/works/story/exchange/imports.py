@@ -231,7 +231,9 @@ class Imports:
         row = replace(imported.story, author_id=author, offered=False)
         if await self._logs.stories.story(space, row.id) is None:
             cards = await asyncio.to_thread(imported.card_rows, run.id, author)
-            await self._logs.stories.take_in(row, imported.branches, imported.nodes, imported.bodies, cards)
+            await self._logs.stories.import_story(
+                row, imported.branches, imported.nodes, imported.bodies, cards
+            )
         bad, counts = [(line.number, line.key) for line in imported.left_out[:NAMED]], imported.counts
         values: dict[str, str | int] = {"title": harmless(row.title), "n": imported.turns, "code": row.alias}
         return ImportResult(

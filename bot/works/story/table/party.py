@@ -76,7 +76,7 @@ class Party:
             place, turn, minutes = request.place, await self._waiting(request), 0
             if turn and (played := await self._logs.played_in(place)) is not None:
                 minutes = int(played.story.settings.get("deadline") or 0)
-            schedules = await self._schedules.here(*place.key)
+            schedules = await self._schedules.at_place(*place.key)
             # The deadline belongs to the table: it stays if the last player withdraws their words.
             id = child_id(request, DEADLINE)
             old = [row for row in schedules if row.kind == DEADLINE and row.id != id]

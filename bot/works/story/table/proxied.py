@@ -42,7 +42,7 @@ class ProxiedNames:
         played, space, author = await self._logs.played(request), request.place.space, request.author
         name = " ".join(request.text.split())[:NAME_CHARS]
         if not name:
-            own = [row.name for row in await self._proxies.of(space, author.id) if row.confirmed]
+            own = [row.name for row in await self._proxies.by_person(space, author.id) if row.confirmed]
             key = "story.proxies" if own else "story.no_proxies"
             return Outcome(key, {"names": ", ".join(own)} if own else None)
         person, player = author.id, author.name

@@ -106,10 +106,10 @@ async def test_the_same_names_everywhere_at_once_and_nothing_crosses(tmp_path: P
         for space, other in (("one", "two"), ("two", "one")):
             await resources.learn(space, "main")
             nodes = [turn.act.id for turn in (await resources.played(space, "main")).story.current_turns]
-            assert len(await resources.vectors.of(space, f"{space} story", by_sentence(ONE), nodes)) == len(
+            assert len(await resources.vectors.get(space, f"{space} story", by_sentence(ONE), nodes)) == len(
                 nodes
             )
-            assert await resources.vectors.of(other, f"{space} story", by_sentence(ONE), nodes) == {}
-            assert await resources.vectors.of(other, f"{other} story", by_sentence(ONE), nodes) == {}
+            assert await resources.vectors.get(other, f"{space} story", by_sentence(ONE), nodes) == {}
+            assert await resources.vectors.get(other, f"{other} story", by_sentence(ONE), nodes) == {}
     finally:
         await db.close()

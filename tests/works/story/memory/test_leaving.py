@@ -48,11 +48,11 @@ async def test_the_vectors_of_a_scene_go_with_who_put_it_in_own_words(tmp_path: 
         await memory.learn("local", "story", "story", (await here()).story)
         await logs.append(await here(), edited, noted)
         await memory.learn("local", "story", "story", (await here()).story)
-        kept = await vectors.of("local", "story", by_sentence(ONE), [node.id for node in nodes])
+        kept = await vectors.get("local", "story", by_sentence(ONE), [node.id for node in nodes])
         assert kept.keys() == {node.id for node in nodes}
 
         await People(db).delete("local", "bo", "later", lambda payload: payload)
-        kept = await vectors.of("local", "story", by_sentence(ONE), [node.id for node in nodes])
+        kept = await vectors.get("local", "story", by_sentence(ONE), [node.id for node in nodes])
         assert kept.keys() == {act.id, written.id}, "the writer's version and Ana's turn stay"
     finally:
         await db.close()
