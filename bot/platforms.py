@@ -155,7 +155,9 @@ class Platform:
     identified by their ids. `knows` says whether the place's space has this "channel", "category", "person" or "group",
     by its id; without it that is unknown. `private_place` returns the place of a person's private conversation with the
     bot, in the space of a place. `new_thread` returns the place and the origin of a new conversation, by its id and
-    title, in the channel of a request; None if there can be none.
+    title, in the channel of a request; None if there can be none. `reopen` opens a new thread for a conversation of the
+    request's space, by its place and title, if its thread was deleted; returns None if it was not, False if no thread
+    can be opened.
 
     `without_words` returns an origin without the person's words, so that the messages of a withdrawn request can be
     found.
@@ -183,6 +185,7 @@ class Platform:
     read_thread: ReadThread | None = None
     origin: Callable[[Place], str] | None = None
     new_thread: Callable[[Request, str, str], tuple[Place, str] | None] | None = None
+    reopen: Callable[[Request, Place, str], Awaitable[bool | None]] | None = None
     speak: Callable[[Request, Speak], Awaitable[None]] | None = None
     speaks_again: bool = False
     speak_along: Callable[[Request, Speaking, AsyncGenerator[str, None]], Awaitable[None]] | None = None

@@ -187,6 +187,7 @@ VALUES: Mapping[str, Iterable[str]] = {
     "script.which_{}": ("changed", "cut", "new"),
     "script.{}": ("changed", "cut", "new", "acts", "characters", "threads_title"),
     "sessions.state_{}": ("active", "closed", "archived", "here"),
+    "sessions.{}": ("resumed", "resumed_private", "resumed_there", "reopened", "moved", "nowhere"),
     "settings.by_{}": (*SCOPES, "app", "config", "default"),
     "settings.for_{}": (*SCOPES, "app", "config", "default"),
     "settings.holds_{}": (*SCOPES, "app", "config", "default"),

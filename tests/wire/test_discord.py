@@ -59,6 +59,54 @@ async def test_an_archived_thread_is_resumed(driver: OnDiscord) -> None:
     d.check()
 
 
+async def test_a_conversation_continues_in_a_new_thread_if_its_own_was_deleted(driver: OnDiscord) -> None:
+    d = driver
+    talk = await d.ask(ANA, QUESTION)
+    await d.rest(1)
+    d.discord.remove_channel(talk.home())
+    answer = await d.command(ANA, "sessions resume", session=QUESTION)
+    await d.rest(2)
+    (thread,) = d.channels[0].threads
+    said = answer.said()[-1]
+    assert "was deleted, so it continues in a new one." in said
+    assert f"<#{thread.id}>" in said
+    assert QUESTION in d.channels[0].messages[-1].text, (
+        "the message above the new thread says what it is about"
+    )
+    await d.until(lambda: d.people[ANA].id in thread.people)
+    await d.mention(ANA, DiscordTalk(lambda: thread.messages, lambda: thread), "and while running?")
+    await d.rest(3)
+    assert QUESTION in d.model.prompts[-1]
+    assert {refusal.code for refusal in d.discord.refused} == {10003}, (
+        "only the deleted thread was looked for"
+    )
+
+
+async def test_a_conversation_that_can_get_no_new_thread_continues_where_its_person_is(
+    driver: OnDiscord,
+) -> None:
+    d = driver
+    talk = await d.ask(ANA, QUESTION)
+    await d.rest(1)
+    d.discord.remove_channel(talk.home())
+    other = d.discord.thread(d.people[ANA], d.channels[0], "Talk")
+    d.guilds[0].forbid("CREATE_PUBLIC_THREADS")
+    posted = len(d.channels[0].messages)
+    answer = await d.command(ANA, "sessions resume", session=QUESTION)
+    await d.rest(2)
+    assert "I can't open another one in its channel" in answer.said()[-1]
+    asked = await d.discord.slash(d.people[ANA], other, "sessions resume", session=QUESTION)
+    await d.rest(3)
+    assert "was deleted, so it continues here" in asked.text
+    assert [message for message in d.channels[0].messages[posted:] if not message.ephemeral] == []
+    await d.mention(ANA, DiscordTalk(lambda: other.messages, lambda: other), "and while running?")
+    await d.rest(4)
+    assert QUESTION in d.model.prompts[-1]
+    assert {refusal.code for refusal in d.discord.refused} == {10003}, (
+        "only the deleted thread was looked for"
+    )
+
+
 async def test_a_message_in_an_archived_thread_is_answered(driver: OnDiscord) -> None:
     d = driver
     talk = await d.ask(ANA, QUESTION)

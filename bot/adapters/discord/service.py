@@ -31,7 +31,7 @@ from bot.adapters.discord.received.placing import (
     private_place,
     unseen,
 )
-from bot.adapters.discord.shown.home import view_of
+from bot.adapters.discord.shown.home import reopen, view_of
 from bot.adapters.discord.shown.surface import as_surface_faults
 from bot.adapters.discord.shown.taken_back import take_back
 from bot.adapters.discord.voice.captions import post_clip, unpost_clips
@@ -78,6 +78,7 @@ class Sutradhar(Client):
                 origin=origin_at,
                 private_place=private_place,
                 new_thread=new_thread,
+                reopen=partial(reopen, self),
                 read_whole_thread=partial(whole_thread, self),
                 read_last=partial(last_messages, self),
                 read_linked=partial(linked_thread, self),

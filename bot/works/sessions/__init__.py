@@ -9,6 +9,7 @@ from bot.kind import Kind, Runs, Typed
 from bot.verb import Argument, Option, Verb
 
 if TYPE_CHECKING:
+    from bot.events import Place, Request
     from bot.resources import Resources
     from bot.work import Work
 
@@ -32,11 +33,17 @@ VERBS: tuple[Verb, ...] = (
 def make(resources: Resources, runs: Runs) -> Work:
     from bot.works.sessions.work import SessionsWork
 
+    async def reopen(request: Request, place: Place, title: str) -> bool | None:
+        platform = resources.platforms.get(place.platform)
+        opens = platform.reopen if platform is not None else None
+        return await opens(request, place, title) if opens is not None else None
+
     return SessionsWork(
         resources.records.sessions,
         resources.records.own_sessions,
         runs.forget,
         runs.reword,
+        reopen,
         resources.settings.zone,
         resources.config.storage.keep_days,
     )

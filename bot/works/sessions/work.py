@@ -63,12 +63,14 @@ class SessionsWork:
     """Handles only sessions that the person has begun, in their own space.
 
     `_forget` deletes everything about runs except their ids, `_reword` stores a request in other words (App's).
+    `_reopen`: see `Platform.reopen`.
     """
 
     _sessions: Sessions
     _owned: OwnSessions
     _forget: Callable[..., Awaitable[bool]]
     _reword: Callable[[str, str, str], Awaitable[bool]]
+    _reopen: Callable[[Request, Place, str], Awaitable[bool | None]]
     _zone: Callable[[Request], Awaitable[tzinfo]]
     _keep_days: int = 0
 
@@ -106,20 +108,26 @@ class SessionsWork:
         chosen = await self._chosen(run, request.text)
         place, session_place = request.place, chosen.at
 
-        async def resumed() -> bool:
-            to = place if _movable(session_place) else session_place
+        async def resumed() -> str:
+            """Make it active; returns the key of the sentence that says where."""
+            to, key = session_place, "resumed_private"
+            if _movable(session_place):
+                to, key = place, "resumed"
+            elif _is_thread(session_place):
+                opened = await self._reopen(request, session_place, chosen.title)
+                key = "resumed_there" if opened is None else "reopened"
+                if opened is False:
+                    if not _is_thread(place):
+                        return "nowhere"
+                    to, key = place, "moved"
             await self._owned.resume(place.space, request.author.id, chosen.id, to.channel, to.thread)
-            return True
+            return key
 
-        await run.step("resume", resumed, bool)
+        key = await run.step("resume", resumed, str)
         yield Stage("sessions", "")
-        if _is_thread(session_place):
-            yield Text(say("sessions.resumed_there", title=chosen.title))
+        yield Text(say(f"sessions.{key}", title=chosen.title, code=chosen.id[-6:]))
+        if key in ("resumed_there", "reopened"):
             yield Elsewhere(session_place, chosen.title)
-        elif _movable(session_place):
-            yield Text(say("sessions.resumed", title=chosen.title))
-        else:
-            yield Text(say("sessions.resumed_private", title=chosen.title))
         # Anybody who could not see it in the other place finds it here.
         if last := await run.step("last", lambda: self._last(place.space, chosen.id), str):
             yield Text(f"\n\n{last}")

@@ -221,8 +221,8 @@ class Guild:
     def _set_permissions(self, names: set[str]) -> None:
         may.bits(names)
         self.permissions = names
-        role = {"guild_id": str(self.id), "role": self.roles()[1]}
-        self.world.emit("GUILD_ROLE_UPDATE", role, guild=self)
+        for role in self.roles()[:2]:
+            self.world.emit("GUILD_ROLE_UPDATE", {"guild_id": str(self.id), "role": role}, guild=self)
 
     def __repr__(self) -> str:
         return f"<Guild {self.name}>"

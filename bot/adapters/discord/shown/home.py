@@ -9,6 +9,7 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING, Literal
@@ -215,6 +216,18 @@ class DiscordHome:
         elif not await self._free_chat(self._place):
             self.hint = self._say("thread.hint")
 
+    async def reopen(self) -> bool | None:
+        """Open the thread if the conversation's was deleted; see `Platform.reopen`."""
+        if not await self._links.deleted(self._place):
+            return None
+        channel, needs = self._origin.channel, ("view_channel", "send_messages", "create_public_threads")
+        if missing(self._client, channel, *needs) is not None:
+            return False
+        refusals: list[str] = []
+        self.tell = refusals.append
+        await self._open_thread()
+        return not refusals
+
     async def _thread(self, since: datetime) -> int:
         """Open the thread, or find the one made since `since`. Returns its id.
 
@@ -420,18 +433,28 @@ def dialect(origin: Origin, locale: str) -> Dialect[Page]:
 
 def view_of(client: Client, _run: str, request: Request, outbox: Outbox) -> Composer[Page]:
     """The view of a run; after a crash it is made again from the stored request."""
-    app, origin = client.app, origin_of(request.origin)
-    records, run_dialect = app.records, dialect(origin, request.locale)
-    free_chat, side_tasks = app.settings.free_chat, client.writers.side_tasks
-    home = DiscordHome(
+    records, origin = client.app.records, origin_of(request.origin)
+    home, run_dialect = _home(client, request, origin), dialect(origin, request.locale)
+    return Composer(request, outbox, records.offers, home, client.writers, run_dialect, records.votes)
+
+
+async def reopen(client: Client, request: Request, place: Place, title: str) -> bool | None:
+    """See `Platform.reopen`. The new thread is below a message that quotes the title."""
+    origin = origin_of(request.origin)
+    origin = replace(origin, home="thread", channel=int(place.channel), message=None, token="", title=title)
+    home = _home(client, replace(request, place=place), replace(origin, asked=title))
+    return await home.reopen()
+
+
+def _home(client: Client, request: Request, origin: Origin) -> DiscordHome:
+    return DiscordHome(
         client,
         request,
         origin,
-        records,
+        client.app.records,
         client.webhooks,
-        free_chat,
-        side_tasks,
+        client.app.settings.free_chat,
+        client.writers.side_tasks,
         client.new_threads,
         client.lines,
     )
-    return Composer(request, outbox, records.offers, home, client.writers, run_dialect, records.votes)

@@ -51,7 +51,7 @@ class Links:
         thread = await self.real(elsewhere.place)
         if thread is None:
             return f"**{literal(clean(elsewhere.title), 100)}**"
-        if elsewhere.place.thread and await self._deleted(thread):
+        if await self.deleted(elsewhere.place):
             return words(self.request.locale)("thread.deleted")
         if elsewhere.place.thread and elsewhere.title == title_of(self.request.text):
             space, run, key = self.request.place.space, self.request.id, f"{NAMED}{thread}"
@@ -79,9 +79,10 @@ class Links:
         real = real or place.thread or place.channel
         return int(real) if real.isdecimal() else None
 
-    async def _deleted(self, thread: int) -> bool:
-        """Whether the thread no longer exists, also if it was deleted while the bot was off."""
-        if self.client.get_channel(thread) is not None:
+    async def deleted(self, place: Place) -> bool:
+        """Whether the conversation's thread no longer exists, also if it was deleted while the bot was off."""
+        thread = await self.real(place) if place.thread else None
+        if thread is None or self.client.get_channel(thread) is not None:
             return False
         try:
             with as_surface_faults():
