@@ -94,6 +94,9 @@ async def open_scripted(
     """An app over real storage and the real engine, not yet started."""
     resources = await Resources.open(settings or config(data))
 
+    async def no_threads(*_: object) -> None:
+        return None
+
     def works(resources: Resources, runs: Runs) -> dict[str, Work]:
         scripted = Scripted(scripts)
         accounts = Accounts(
@@ -107,6 +110,7 @@ async def open_scripted(
                 resources.records.own_sessions,
                 runs.forget,
                 runs.reword,
+                no_threads,
                 resources.settings.zone,
             ),
             "settings": SettingsWork(resources),

@@ -85,6 +85,29 @@ async def test_a_reminder_between_other_people_on_slack_comes_as_a_direct_messag
     await over(d)
 
 
+async def test_nothing_is_promised_for_a_channel_on_slack_where_the_bot_is_not(take: Take) -> None:
+    d = await take("slack")
+    ana, channel = d.people[ANA], d.teams[0].channel("elsewhere", bot=False)
+    await d.slack.command(ana, channel, "/schedule", 'reminder Bring dice --when "in 300 days"')
+    await d.until(lambda: any("type `/invite` here" in message.shown for message in channel.everything))
+    assert not any("I'll post it" in message.shown for message in channel.everything)
+    await d.slack.invite(ana, channel)
+    refused = channel.everything[-1]
+    print([(m.shown, m.buttons) for m in channel.everything])
+    await d.slack.press(ana, refused, refused.buttons[0])
+    await d.until(lambda: any("I'll post it" in message.shown for message in channel.everything))
+
+
+async def test_nothing_is_promised_for_a_channel_on_discord_where_the_bot_may_not_write(
+    driver: OnDiscord,
+) -> None:
+    d, ana = driver, driver.people[ANA]
+    d.guilds[0].forbid("SEND_MESSAGES")
+    await d.discord.slash(ana, d.channels[0], "schedule reminder", text="Bring dice", when="in 300 days")
+    await d.until(lambda: "I lack the permission “Send Messages”" in d.channel().said()[-1])
+    d.check()
+
+
 @pytest.mark.skipif(not ALL, reason="make test-kill has it")
 @pytest.mark.parametrize("platform", ["discord", "slack"])
 async def test_a_reminder_is_posted_once_whenever_the_bot_is_killed(platform: str, take: Take) -> None:

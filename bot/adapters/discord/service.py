@@ -25,6 +25,7 @@ from bot.adapters.discord.received.placing import (
     for_adults,
     groups_of,
     guest,
+    missing,
     new_thread,
     origin_at,
     origin_of,
@@ -43,6 +44,7 @@ from bot.adapters.markdown import clean
 from bot.adapters.surface import SurfaceFault
 from bot.events import File, Place, Request, TransientError, UserError
 from bot.platforms import Platform, Standing
+from bot.words import words
 
 if TYPE_CHECKING:
     from aiohttp import ClientResponse
@@ -98,6 +100,7 @@ class Sutradhar(Client):
                 without_words=lambda origin: origin_of(origin).to_json(title="", asked=""),
                 take_back=partial(take_back, self),
                 guest=guest,
+                may_post=self._may_post,
                 for_one=unseen,
                 hides=True,
                 part=shard_of,
@@ -133,6 +136,14 @@ class Sutradhar(Client):
             return ""
         sign = "" if isinstance(channel, discord.CategoryChannel) else "#"
         return clean(f"{sign}{channel.name}")
+
+    async def _may_post(self, request: Request) -> None:
+        origin = origin_of(request.origin)
+        thread = isinstance(self.get_channel(origin.channel), discord.Thread)
+        write = "send_messages_in_threads" if thread else "send_messages"
+        if lacks := missing(self, origin.channel, "view_channel", write):
+            permission = words(request.locale)(f"discord_doctor.perm_{lacks}")
+            raise TransientError("thread.not_later", permission=permission)
 
     async def _person_name(self, place: Place, person: str) -> str:
         """The member's name if the client knows it; Discord is not asked."""

@@ -80,7 +80,7 @@ class Origin:
     `channel` is where the person was, `message` the ts of what they wrote, "" for a command or a press. `team` is the
     workspace whose installation was used, "" for that of a whole `enterprise`. `response_url` can only answer this one
     action; it expires at `until` (seconds since the epoch). `earlier`: the thread existed before the bot was called
-    into it. `title` is the conversation's title; `asked` is the question as shown.
+    into it. `title` is the conversation's title; `asked` is the question as shown. `others`: see Location.
     """
 
     home: AnswerPlace
@@ -95,6 +95,7 @@ class Origin:
     earlier: bool = False
     title: str = ""
     asked: str = ""
+    others: bool = False
 
     @property
     def private(self) -> bool:
@@ -103,11 +104,22 @@ class Origin:
     @property
     def location(self) -> Location:
         """The location of the person when they wrote."""
-        return Location(self.user, self.team, self.channel, self.enterprise, self.thread, self.message)
+        return Location(
+            self.user,
+            self.team,
+            self.channel,
+            self.enterprise,
+            self.thread,
+            self.message,
+            others=self.others,
+        )
 
     def to_json(self, **more: str) -> str:
-        """As JSON, with `more` of its fields."""
-        return json.dumps(asdict(self) | more, ensure_ascii=False, separators=(",", ":"))
+        """As JSON, with `more` of its fields. Except between other people, it equals an earlier release's form."""
+        fields = asdict(self) | more
+        if not self.others:
+            del fields["others"]
+        return json.dumps(fields, ensure_ascii=False, separators=(",", ":"))
 
 
 def origin_of(stored: str) -> Origin:
@@ -162,7 +174,7 @@ def new_thread(request: Request, id: str, title: str) -> tuple[Place, str]:
 def for_one(stored: str) -> bool:
     """Whether only the asker sees the answer, in private or in their direct conversation with the bot."""
     origin = origin_of(stored)
-    return origin.private or origin.channel.startswith("D")
+    return origin.private or (origin.channel.startswith("D") and not origin.others)
 
 
 def home(location: Location, *, ordered: bool, private: bool = False) -> AnswerPlace:

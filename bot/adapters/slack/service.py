@@ -21,6 +21,7 @@ from bot.adapters.slack.installed.http import Flow, Http
 from bot.adapters.slack.installed.rotation import ConfiguredToken, lineage
 from bot.adapters.slack.installed.sockets import Sockets
 from bot.adapters.slack.installed.workspaces import Store, Workspaces, bolt_app, installation_store
+from bot.adapters.slack.manifest import PUBLIC
 from bot.adapters.slack.placing import (
     PLATFORM,
     Location,
@@ -49,6 +50,7 @@ from bot.adapters.slack.shown.taken_back import take_back
 from bot.adapters.stored_choices import VoteCounts
 from bot.adapters.surface import PlaceClosed, SurfaceFault
 from bot.adapters.writer import Writers
+from bot.events import TransientError
 from bot.platforms import Platform, Standing
 
 if TYPE_CHECKING:
@@ -58,7 +60,7 @@ if TYPE_CHECKING:
     from bot.adapters.slack.installed.credentials import Credentials
     from bot.app import App
     from bot.config import Config
-    from bot.events import Place
+    from bot.events import Place, Request
     from bot.words import Words
 
 
@@ -166,6 +168,7 @@ class Slack:
                 without_words=lambda origin: origin_of(origin).to_json(title="", asked=""),
                 take_back=partial(take_back, self.app.records, self.workspaces),
                 guest=guest,
+                may_post=self._may_post,
                 for_one=for_one,
                 channel_name=self._channel_name,
                 person_name=self._person_name,
@@ -186,6 +189,24 @@ class Slack:
             return ""
         name = answer["channel"].get("name")
         return f"#{clean(name)}" if name else ""
+
+    async def _may_post(self, request: Request) -> None:
+        """Asks Slack whether the bot is in the channel or may post in it without; without an answer it may."""
+        if request.place.channel.startswith("@"):
+            return
+        origin = origin_of(request.origin)
+        try:
+            async with asyncio.timeout(NAME_S):
+                client = await self.workspaces.client(origin.team, origin.enterprise)
+                answer: Any = await client.conversations_info(channel=origin.channel)
+        except PlaceClosed:  # a private channel
+            raise TransientError("slack_thread.not_later") from None
+        except (SurfaceFault, TimeoutError):
+            return
+        channel = answer["channel"]
+        public = not channel.get("is_private") and PUBLIC in answer.headers.get("x-oauth-scopes", "")
+        if not (channel.get("is_member") or channel.get("is_im") or public):
+            raise TransientError("slack_thread.not_later")
 
     async def _person_name(self, place: Place, person: str) -> str:
         """The person's name. Asks Slack briefly about a person who is not cached."""

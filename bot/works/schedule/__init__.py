@@ -71,7 +71,12 @@ def make(resources: Resources, runs: Runs) -> Work:
         platform = resources.platforms.get(request.place.platform)
         return platform is not None and platform.guest is not None and platform.guest(request)
 
-    return Scheduling(resources.records.schedules, zone, guest, partial(_names_course, resources))
+    async def may_post(request: Request) -> None:
+        platform = resources.platforms.get(request.place.platform)
+        if platform is not None and platform.may_post is not None:
+            await platform.may_post(request)
+
+    return Scheduling(resources.records.schedules, zone, guest, partial(_names_course, resources), may_post)
 
 
 async def _names_course(resources: Resources, request: Request) -> None:

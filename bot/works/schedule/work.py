@@ -56,6 +56,7 @@ class Scheduling:
     _zone: Callable[[Request], Awaitable[str]]
     _guest: Callable[[Request], bool]
     _names_course: Callable[[Request], Awaitable[None]]
+    _may_post: Callable[[Request], Awaitable[None]]
 
     def run(self, run: Run) -> AsyncGenerator[Event, None]:
         verbs = {
@@ -77,6 +78,7 @@ class Scheduling:
 
         async def rule() -> Rule:
             await self._names_course(request)
+            await self._may_post(request)
             return await rule_of(request, await self._zone(request))
 
         async def added() -> bool:

@@ -17,7 +17,7 @@ from bot.adapters.slack.received.commands import Invoked, line_of
 from bot.command_line import parse
 from bot.commands import BARE, ROWS, TABLE
 from bot.config import LimitsConfig
-from bot.events import Attachment, Event
+from bot.events import Attachment, Choice, Choices, Citation, Event, Text
 from bot.verb import Verb
 from bot.work import Run
 from tests.adapters.slack.desk import QUICK
@@ -251,6 +251,31 @@ async def test_in_messages_between_other_people_answers_come_through_the_command
         assert (at.origins[-1].home, at.origins[-1].channel) == ("alone", theirs.id)
         asked = [call for call in at.slack.calls if call.method == "conversations.info"]
         assert len(asked) == 1, "whose conversation it is, is asked once"
+
+
+async def test_in_messages_between_other_people_both_press_the_buttons_of_an_answer(tmp_path: Path) -> None:
+    async with table(tmp_path, pace=QUICK) as at:
+        theirs = at.team.dm_of(at.ana, at.bia)
+        at.bot.scripts["Candles"] = cited
+        await at.slack.command(at.ana, theirs, "/rules", "lookup Candles")
+        (answer,) = await at.slack.until(lambda: theirs.everything)
+        for person in (at.ana, at.bia):
+            await at.slack.press(person, answer, "📖 Sources")
+            (view,) = await at.slack.until(
+                lambda person=person: [view for view in at.slack.views if view.user is person]  # type: ignore[misc]
+            )
+            assert "A candle burns for four hours." in view.shown
+        await at.slack.press(at.bia, answer, "Dawn")
+        requests = await at.ended(2)
+        assert (requests[-1].author.id, requests[-1].place.channel) == (at.bia.id, f"@{at.bia.id}")
+        await at.slack.until(lambda: len(theirs.everything) == 2)
+        assert theirs.everything[1].shown == ANSWER
+
+
+async def cited(run: Run) -> AsyncGenerator[Event, None]:
+    yield Text("Four hours [1].")
+    yield Citation(1, "lanterns.md", "Candles", "A candle burns for four hours.")
+    yield Choices("Read next", (Choice("Dawn", "/rules lookup Dawn"),))
 
 
 async def with_file(run: Run) -> AsyncGenerator[Event, None]:

@@ -367,6 +367,7 @@ def request_of(
         response_url=response_url,
         until=time.time() + RESPONSE_SECONDS if response_url else 0.0,
         earlier=earlier,
+        others=location.others,
     )
     outside = person.outside_of(location)
     author = Author(location.user, person.name, admin=person.admin, zone=person.zone, outside=outside)

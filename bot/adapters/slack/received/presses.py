@@ -11,7 +11,7 @@ import logging
 import re
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -329,6 +329,7 @@ async def _answered(press: Press) -> None:
     """Do what the button does, and tell the presser about a fault."""
     action_id = str(action_of(press.body).get("action_id", ""))
     async with press.intake.reporting_faults(press.location, response_url=press.response_url):
+        press = replace(press, location=await press.intake.located(press.location))
         for template, act in _ACTS.items():
             if match := re.fullmatch(template, action_id):
                 await act(press, **match.groupdict())
