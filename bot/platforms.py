@@ -173,10 +173,11 @@ class Platform:
     of one stage by its key, "" for all. It may be called again. `reader` stops and skips readings.
 
     `guest` says of a request whether the bot can only respond in its place; what it posts later then goes to the
-    author's direct messages. `may_post` raises UserError if the bot can post nothing later in a request's place. `for_one` says whether only the asker reads the answer to a request with this origin; None
-    if that is always so. `hides`: it shows a Spoiler hidden until a reader opens it. `part`: of several processes that
-    share a database, only the one that receives the events of a space executes its runs. It returns the number of the
-    space's part, given the number of parts; `parts` says how many there should be. See `Processes`.
+    author's direct messages. `may_post` raises UserError if the bot can post nothing later in a request's place.
+    `for_one` says whether only the asker reads the answer to a request with this origin; None if that is always so.
+    `hides`: it shows a Spoiler hidden until a reader opens it. `part`: of several processes that share a database, only
+    the one that receives the events of a space executes its runs. It returns the number of the space's part, given the
+    number of parts; `parts` says how many there should be. See `Processes`.
     """
 
     name: str

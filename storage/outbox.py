@@ -114,6 +114,21 @@ class Outbox:
         rows = await self._db.execute(t.select().where(*posted, of_stage | parts).order_by(t.c.created_at))
         return [str(row.message_id) for row in rows]
 
+    async def left(self, space: str, since: datetime) -> list[tuple[str, str, str]]:
+        """The messages of the space's ended runs that were posted since then but not finished: their stages, their ids,
+        and their runs' requests as stored.
+        """
+        from sqlalchemy import select
+
+        from storage.inbox import UNFINISHED
+        from storage.tables import inbox, outbox
+
+        o, i = outbox.c, inbox.c
+        query = select(o.stage, o.message_id, i.payload).join(inbox, i.id == o.run_id)
+        unfinished = (o.space == space, o.message_id.is_not(None), o.shown.is_(None), o.created_at > since)
+        rows = await self._db.execute(query.where(*unfinished, i.state.not_in(UNFINISHED)))
+        return [(str(stage), str(message), str(payload)) for stage, message, payload in rows]
+
     async def cut_off(self, space: str, run: str) -> list[str]:
         """The run's messages that were posted but not finished."""
         from storage.tables import outbox as t

@@ -134,6 +134,25 @@ async def test_an_answer_comes_whatever_permission_is_missing(missing: str, driv
     assert "Traceback" not in d.process.log()
 
 
+async def test_an_answer_that_lost_its_permissions_loses_its_stop_button_when_they_return(
+    driver: OnDiscord,
+) -> None:
+    d = driver
+    talk = await d.ask(ANA, QUESTION)
+    await d.rest(1)
+    gate = d.model.hold()
+    await d.mention(ANA, talk, "and while running?")
+    await d.until(lambda: count(talk.said(), "A candle burns for") == 2)
+    d.guilds[0].forbid("VIEW_CHANNEL")
+    gate.set()
+    await d.rest(2)
+    cut = next(message for message in talk.messages() if "stop" in actions(message))
+    d.guilds[0].permit("VIEW_CHANNEL")
+    await d.until(lambda: "stop" not in actions(cut))
+    assert "I lost the permission to write here, so the rest is missing." in cut.text
+    assert "Traceback" not in d.process.log()
+
+
 async def test_with_too_many_threads_the_answer_is_in_the_channel(driver: OnDiscord) -> None:
     d = driver
     d.discord.fail("POST", "*/threads", status=400, code=160006)

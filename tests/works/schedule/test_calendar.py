@@ -9,12 +9,12 @@ from contextlib import asynccontextmanager
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 import pytest
 
 from bot.app import App
-from bot.events import Author, Choices, Ended, Failed, Notice, Place, Request, Stage, Text
+from bot.events import Author, Choices, Ended, Failed, Notice, Place, Request, Stage, Text, TransientError
 from bot.kind import Runs
 from bot.platforms import Platform
 from bot.works.schedule.calendar import AT_ONCE, Calendar
@@ -56,9 +56,9 @@ def recorder() -> Recorder:
 
 
 @asynccontextmanager
-async def opened(data: Path, recorder: Recorder) -> AsyncIterator[App]:
+async def opened(data: Path, recorder: Recorder, **functions: Any) -> AsyncIterator[App]:
     app = await App.open(config(data))
-    app.attach(Platform("terminal", recorder.view, origin=lambda place: ""))
+    app.attach(Platform("terminal", recorder.view, origin=lambda place: "", **functions))
     try:
         await app.start()
         yield app
@@ -268,6 +268,20 @@ async def test_with_what_a_person_asked_goes_what_would_have_come(tmp_path: Path
         assert await app.forget("local", run)
         assert not await app.records.schedules.by_author("local", "ana")
         assert not await app.records.schedules.followers("local", run)
+
+
+async def test_nothing_is_promised_where_the_bot_can_post_nothing_later(
+    tmp_path: Path, recorder: Recorder
+) -> None:
+    async def may_post(request: Request) -> None:
+        raise TransientError("slack_thread.not_later")
+
+    async with opened(tmp_path, recorder, may_post=may_post) as app:
+        run = await ask(app, "reminder", "bring dice", when="friday 19:00")
+        (refused,) = [event for event in recorder.events[run] if isinstance(event, Failed)]
+        assert "`/invite`" in refused.text
+        assert refused.retry
+        assert not await app.records.schedules.of("local", "ana")
 
 
 class Silent(Schedules):

@@ -25,7 +25,7 @@ from bot.adapters.discord.received.placing import (
     text_without_mention,
 )
 from bot.adapters.discord.received.proxied import Proxied
-from bot.adapters.discord.shown import replies
+from bot.adapters.discord.shown import cut_off, replies
 from bot.adapters.intake import KeyedLocks
 from bot.adapters.invocation import Brought, reads_files
 from bot.adapters.markdown import clean
@@ -72,6 +72,9 @@ class Listener:
             self.on_guild_channel_delete,
             self.on_guild_join,
             self.on_guild_remove,
+            self.on_guild_channel_update,
+            self.on_guild_role_update,
+            self.on_member_update,
         ):
             self._client.event(handler)
         self._client.add_listener(self._note_returns, "on_shard_ready")
@@ -125,6 +128,21 @@ class Listener:
     async def on_guild_channel_delete(self, channel: discord.abc.GuildChannel) -> None:
         """Stop the runs in a deleted channel and its threads; Discord sends no events for the threads."""
         await self._client.intake.channel_gone(str(channel.guild.id), PLATFORM, str(channel.id))
+
+    async def on_guild_channel_update(
+        self, before: discord.abc.GuildChannel, after: discord.abc.GuildChannel
+    ) -> None:
+        may = before.permissions_for(after.guild.me), after.permissions_for(after.guild.me)
+        await cut_off.after_change(self._client, after.guild, *may)
+
+    async def on_guild_role_update(self, before: discord.Role, after: discord.Role) -> None:
+        if after in after.guild.me.roles:
+            await cut_off.after_change(self._client, after.guild, before.permissions, after.permissions)
+
+    async def on_member_update(self, before: discord.Member, after: discord.Member) -> None:
+        if after == after.guild.me:
+            may = before.guild_permissions, after.guild_permissions
+            await cut_off.after_change(self._client, after.guild, *may)
 
     async def _note_returns(self, _shard: int) -> None:
         """Note the servers that have invited the bot again while it was off, which no event announces."""
