@@ -65,6 +65,10 @@ def test_commands_are_shown_as_they_can_be_typed_there() -> None:
     )
     for thread, typed in ((False, "`/sutradhar setup`"), (True, "`setup`")):
         assert as_typed("`/setup` then.", thread=thread) == f"{typed} then."
+    adds = "`/library add --ocr yes` or `/biblioteca adicionar`; `/library list`, /library add."
+    assert as_typed(adds, thread=False, files="with it") == (
+        "`library add --ocr yes` (with it) or `library adicionar` (with it); `/library list`, /library add."
+    )
 
 
 async def test_many_blanks_before_a_mention_take_no_time() -> None:

@@ -30,7 +30,7 @@ from bot.adapters.slack.placing import (
 from bot.adapters.slack.received import setup, windows
 from bot.adapters.slack.received.brought import attached_to, source_of
 from bot.adapters.slack.received.intake import Ack
-from bot.adapters.slack.received.line import text_without_mention, words_of
+from bot.adapters.slack.received.line import text_without_mention, without_files, words_of
 from bot.adapters.surface import OWN, SurfaceFault, Unavailable
 from bot.command_line import Parsed, parse
 from bot.commands import DEFAULT_WORK, TABLE
@@ -182,7 +182,7 @@ def _parsed(line: str) -> Parsed:
             raise
     row = parsed.verb
     if row is not None and row.argument is not None and row.argument.many:  # no file can come with a command
-        raise UserError("slack.attach", verb=row.path)
+        raise without_files(row)
     return parsed
 
 

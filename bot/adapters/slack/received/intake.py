@@ -312,8 +312,9 @@ class Intake(intake.Intake):
 
     async def _tell_of(self, begun: Begun, error: Exception) -> None:
         location = begun.location
-        typed = partial(as_typed, thread=bool(location.thread))
-        sentence = intake.sentence(await self.words(location), error, begun.run, adapt=typed)
+        say = await self.words(location)
+        typed = partial(as_typed, thread=bool(location.thread), files=say("slack.with_files"))
+        sentence = intake.sentence(say, error, begun.run, adapt=typed)
         if not (location.message and self.too_many_hints(location)):
             await self.tell(location, sentence, begun.response_url)
 

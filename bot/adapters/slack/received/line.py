@@ -104,8 +104,15 @@ def parsed_of(text: str, files: Sequence[File] = ()) -> Parsed:
     except UserError as error:
         # A verb for files needs them attached; the table's example with paths would mislead.
         if error.key == "commands.missing" and error.values["verb"] in NAME_FILES:
-            raise UserError("slack.attach", verb=error.values["verb"]) from None
+            work, _, name = str(error.values["verb"]).partition(" ")
+            raise without_files(ROWS[work, name]) from None
         raise
+
+
+def without_files(row: Verb) -> UserError:
+    """The error for a command that needs files and has none. Its sentence shows how to send them."""
+    shelf = row.option("shelf")
+    return UserError("slack.attach", line=f"{row.path} --{shelf.name} rules" if shelf else row.path)
 
 
 def command_of(text: str) -> str | None:

@@ -456,8 +456,9 @@ def view_of(
     home = SlackHome(workspaces, request, records, writers)
     inside = origin.thread != "" and (origin.earlier or origin.thread != origin.message)
     tells_alone = home.response is not None and (home.ephemeral or not home.private)
-    adapt_alone = partial(as_typed, thread=inside) if tells_alone else None
-    adapt = partial(as_typed, thread=inside if origin.home == "alone" else origin.home != "channel")
+    typed = partial(as_typed, files=words(request.locale)("slack.with_files"))
+    adapt_alone = partial(typed, thread=inside) if tells_alone else None
+    adapt = partial(typed, thread=inside if origin.home == "alone" else origin.home != "channel")
     dialect = Dialect(
         pages,
         adapt=adapt,

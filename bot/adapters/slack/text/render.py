@@ -172,10 +172,15 @@ def help_page(say: Words, topic: str, name: str) -> Page:
     return Page(safe(text), plain=plain if len(plain) <= TEXT else plain[:TEXT].rpartition("\n")[0])
 
 
-def as_typed(sentence: str, *, thread: bool) -> str:
+def as_typed(sentence: str, *, thread: bool, files: str = "") -> str:
     """The sentence with each command in the form for this place, its work by its English name. Slack has no commands in
-    threads, so there they are written without the slash.
+    threads, so there they are written without the slash; nor can its commands have files, so `files`, which says how to
+    send them, follows commands that need one.
     """
+
+    def with_file(match: re.Match[str]) -> str:
+        path = _commands()[match[1]]
+        return f"`{path}{match[2]}` ({files})"
 
     def typed(match: re.Match[str]) -> str:
         tick, path = match[1], _commands()[match[2]]
@@ -183,7 +188,18 @@ def as_typed(sentence: str, *, thread: bool) -> str:
             return f"{tick}{COMMAND} {path}" if path in (SETUP, *BARE) else f"{tick}/{path}"
         return f"{tick}{path}" if tick else f"`{path}`"
 
-    return _command().sub(typed, sentence)
+    return _command().sub(typed, _file_command().sub(with_file, sentence) if files else sentence)
+
+
+@cache
+def _file_command() -> re.Pattern[str]:
+    paths = {
+        f"{row.work} {say(f'names.{row.work}_{row.name}')}"
+        for row in _bringing()
+        for say in map(catalogue, LOCALES)
+    }
+    names = [name for name, path in _commands().items() if path in paths | NAME_FILES]
+    return re.compile(rf"`/({'|'.join(map(re.escape, names))})(?![\w-])([^`\n]*)`")
 
 
 @cache
