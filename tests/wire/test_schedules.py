@@ -102,8 +102,10 @@ async def test_nothing_is_promised_for_a_channel_on_discord_where_the_bot_may_no
 ) -> None:
     d, ana = driver, driver.people[ANA]
     d.guilds[0].forbid("SEND_MESSAGES")
-    await d.discord.slash(ana, d.channels[0], "schedule reminder", text="Bring dice", when="in 300 days")
-    await d.until(lambda: any("I lack the permission “Send Messages”" in text for text in d.channel().said()))
+    line, options = "schedule reminder", {"text": "Bring dice", "when": "in 300 days"}
+    asked = await d.discord.slash(ana, d.channels[0], line, **options)
+    lacks = "I lack the permission “Send Messages”"
+    await d.until(lambda: any(lacks in message.text for message in asked.followups))
     d.check()
 
 

@@ -150,7 +150,7 @@ async def test_help_answers_for_one_work_or_verb(
             "Attach them to a message that mentions me and says library add",
         ),
         ("/library", "add handbook.md --shelf rules", "A slash command can't have files."),
-        ("/story", "import", "says `story import`."),
+        ("/story", "import", "says story import."),
         ("/sutradhar", "setup", "Only admins of this workspace may use /sutradhar setup"),
         ("/library", "remove handbook.md", "Only people who manage this place may use /library remove"),
         ("/prompts", "reset rag", "Only people who manage this place may use /prompts reset"),
