@@ -102,8 +102,8 @@ async def test_nothing_is_promised_for_a_channel_on_discord_where_the_bot_may_no
 ) -> None:
     d, ana = driver, driver.people[ANA]
     d.guilds[0].forbid("SEND_MESSAGES")
-    line, options = "schedule reminder", {"text": "Bring dice", "when": "in 300 days"}
-    asked = await d.discord.slash(ana, d.channels[0], line, **options)
+    options: dict[str, Any] = {"text": "Bring dice", "when": "in 300 days"}
+    asked = await d.discord.slash(ana, d.channels[0], "schedule reminder", **options)
     lacks = "I lack the permission “Send Messages”"
     await d.until(lambda: any(lacks in message.text for message in asked.followups))
     d.check()

@@ -281,7 +281,7 @@ async def test_nothing_is_promised_where_the_bot_can_post_nothing_later(
         (refused,) = [event for event in recorder.events[run] if isinstance(event, Failed)]
         assert "`/invite`" in refused.text
         assert refused.retry
-        assert not await app.records.schedules.of("local", "ana")
+        assert not await app.records.schedules.by_author("local", "ana")
 
 
 class Silent(Schedules):

@@ -44,11 +44,11 @@ async def after_change(
             stop = f"stop:{run}" in component_ids(cut.components)[1]
             return ending_edit(cut, run, note) if stop else None
 
-        real = await records.threads.real(place.space, place.channel, place.thread)
+        real = await records.threads.real_thread(place.space, place.channel, place.thread)
         at = Channel(client, int(real or place.thread or place.channel), guild.id, webhooks=client.webhooks)
         try:
             await until_available(partial(at.amend, message, ended))
         except SurfaceFault as fault:
             _log.info("run %s: a message that was cut off stays as it is: %s", request.id, fault)
         else:
-            await records.outbox.sent(space, request.id, stage, message, "")
+            await records.outbox.mark_sent(space, request.id, stage, message, "")
