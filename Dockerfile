@@ -25,11 +25,11 @@ ENV PATH="/opt/venv/bin:$PATH" \
     SUTRADHAR_DATA=/data \
     SUTRADHAR_LISTEN=127.0.0.1:9090 \
     SUTRADHAR_MODELS=/models
-# The demo model's runtime needs it.
+# For the demo model's runtime.
 # hadolint ignore=DL3008
 RUN apt-get update && apt-get install -y --no-install-recommends libgomp1 && rm -rf /var/lib/apt/lists/*
 RUN useradd --uid 10001 --no-create-home --home-dir /data --shell /usr/sbin/nologin sutradhar
-# /files: shared by several containers (compose.yaml).
+# Several containers share /files (compose.yaml).
 RUN mkdir -p /data /files /models && chown 10001:10001 /data /files /models
 COPY --from=build /opt/venv /opt/venv
 COPY --from=build /app /app
@@ -38,7 +38,7 @@ USER 10001:10001
 # Only for Slack over HTTP (docs/slack.md); everything else makes outgoing connections.
 EXPOSE 3000
 VOLUME ["/data", "/models"]
-# Only for `run`: a chat does not listen.
+# Only for `run`: a chat listens on no port.
 HEALTHCHECK --interval=60s --timeout=20s --start-period=120s \
     CMD ["/bin/sh", "-c", "! grep -qzx run /proc/1/cmdline || exec python -m bot doctor --live"]
 ENTRYPOINT ["python", "-m", "bot"]

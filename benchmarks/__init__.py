@@ -1,1 +1,1 @@
-"""The benchmarks of `make bench`. Data sets are read from SUTRADHAR_BENCH_DATA; missing ones are skipped."""
+"""The benchmarks of `make bench`. They read data sets from SUTRADHAR_BENCH_DATA and skip missing ones."""

@@ -1,6 +1,6 @@
 """Measures how soon a person sees a model's first word: from the service sending it to the line of `chat --json`.
 
-The service is the strict loopback fake of each API; its first piece is held until the bench releases it, so that the
+The service is the strict loopback fake of each API. It holds its first piece until the bench releases it, so that the
 figure includes neither the search nor the model's time.
 """
 

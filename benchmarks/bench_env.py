@@ -1,5 +1,5 @@
-"""The second venv, which two parts of the bench need: its lock is requirements-bench.lock, and `make bench`
-creates it.
+"""The second venv, which two benchmarks need; its lock is requirements-bench.lock, and `make bench` creates
+it.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Stores rerankers' scores on disk between runs, by question and text; a score costs as much as a passage's vector.
 
-Knows no data set. A cache is valid for one model's files only: empty the folder when they change.
+Uses no data set. A cache is valid for one model's files only: empty the folder when they change.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Stores vectors on disk between runs, by their text, so that a benchmark embeds a text only once.
 
-Knows no data set. A cache is valid for one model's files only: empty the folder when they change.
+Uses no data set. A cache is valid for one model's files only: empty the folder when they change.
 """
 
 from __future__ import annotations

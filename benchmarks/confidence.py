@@ -1,8 +1,9 @@
-"""Fits what evidence is worth between two languages: `ABROAD` of bot.retrieval.confidence, by logistic regression.
+"""Fits the weights of evidence between two languages, `ABROAD` of bot.retrieval.confidence, by logistic
+regression.
 
     SUTRADHAR_BENCH_DATA=DIR SUTRADHAR_MODELS=DIR SUTRADHAR_BENCH_CACHE=DIR python -m benchmarks.confidence
 
-The data are Portuguese questions to two English rulebooks, both those that the book answers and questions about other
+The data are Portuguese questions to two English rulebooks: questions that the book answers, and questions about other
 books. The weights are fitted on the even questions; a table shows the results for the odd ones and the SRD's short
 questions, with the current and the new weights.
 """

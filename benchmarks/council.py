@@ -1,10 +1,11 @@
-"""Simulates which answer a council puts first: our way of showing and counting answers, compared with a plain one.
+"""Simulates which answer a council puts first, and compares our way of showing and counting answers with a
+plain one.
 
     python -m benchmarks.council [bias] [losses] [own] [copies]
 
 The plain way, which the project began with, shows every judge the same order, counts its vote for its own answer
-too, and takes the best mean rank. Ours rotates (`bot.works.council.rotation`) and counts (`.tally`, by its default).
-GRID is all that is tried, and nothing of it is left out of the tables. Gains are in points of top-1 accuracy, with
+too, and takes the best mean rank. Ours rotates (`bot.works.council.rotation`) and counts with the defaults of `.tally`.
+The tables cover all of GRID. Gains are in points of top-1 accuracy, with
 their 95 % interval by paired bootstrap.
 """
 

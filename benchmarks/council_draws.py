@@ -1,7 +1,7 @@
-"""Draws thousands of councils with known faults of the judges, and counts them in a plain way and in ours.
+"""Simulates thousands of councils whose judges have known faults, and counts them in a plain way and in ours.
 
-Answers have a true quality, drawn from N(0, 1); a judge sees it with noise, and with what its faults add to that. The
-counts are those of `bot.works.council.tally`, written for arrays; `checked` compares them with it. Knows no table.
+Answers have a true quality, drawn from N(0, 1); a judge sees it with noise, and with its own faults. The
+counts are those of `bot.works.council.tally`, written for arrays; `checked` compares both.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
-"""`python -m bot`, which on SIGUSR2 writes what it holds as a line of JSON: `python -m benchmarks.counted_bot …`.
+"""`python -m bot` that writes its objects and memory as a line of JSON on SIGUSR2: `python -m
+benchmarks.counted_bot …`.
 
 The file is COUNTED in the environment. Each line: {"tasks": {coroutine: count}, "objects": {type: count}, "blocks": the
-number that Python has allocated, "python_mb": what these take, "used_mb" and "free_mb": what C's allocator has given
-out, and holds free}.
+number that Python has allocated, "python_mb": their size, "used_mb" and "free_mb": what C's allocator has in use and
+free}.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
     SUTRADHAR_BENCH_DATA=DIR SUTRADHAR_MODELS=DIR make bench ARGS=course
 
 The four courses of the tests, with questions and names written for them, and open texts made into courses. Without
-SUTRADHAR_MODELS it searches by words alone; with SUTRADHAR_BENCH_CACHE=DIR vectors are stored there between runs.
+SUTRADHAR_MODELS it searches by words only; with SUTRADHAR_BENCH_CACHE=DIR it stores vectors there between runs.
 `python -m benchmarks.course chunks` compares the two ways to cut lessons.
 """
 

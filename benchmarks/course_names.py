@@ -1,4 +1,4 @@
-"""Titles of courses, what people call them, and names of courses that are not there. Written for the bench alone."""
+"""Titles of courses, what people call them, and names of courses that do not exist, written for the bench."""
 
 from __future__ import annotations
 

@@ -1,11 +1,12 @@
-"""Measures Portuguese questions put to English books: recall, refusals, and strangers answered.
+"""Measures Portuguese questions to English books: recall, refusals, and unrelated questions that get an
+answer.
 
     SUTRADHAR_BENCH_DATA=DIR SUTRADHAR_MODELS=DIR SUTRADHAR_BENCH_CACHE=DIR python -m benchmarks.cross_lingual
 
-Arguments are what `[embedding] model` takes; by default "none" (words) and, with SUTRADHAR_MODELS, "e5-enpt", which the
-default configuration has between the two languages; vectors are kept in SUTRADHAR_BENCH_CACHE: making them takes ten
-minutes. The weights were fitted on the even questions, the bar on all. A set "cross-en-pt-cfi" (English questions to
-CFI's Portuguese book) is measured too where it is there.
+Arguments are values of `[embedding] model`; by default "none" (words) and, with SUTRADHAR_MODELS, "e5-enpt", which the
+default configuration uses between the two languages. Vectors are stored in SUTRADHAR_BENCH_CACHE: making them takes ten
+minutes. The weights were fitted on the even questions, the threshold on all. A set "cross-en-pt-cfi" (English
+questions to CFI's Portuguese book) is measured too if it is on this machine.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
-"""Measures Discord over loopback: how soon a person is acknowledged and reads the first words, and with how many calls.
+"""Measures Discord over loopback: seconds to the acknowledgement and to the first words, and the number of
+calls.
 
-`python -m benchmarks.discord soak [MINUTES]` talks for five minutes at ten tables instead, and prints the memory,
-and `… burst` how soon the answers of many are there.
-The fake Discord runs here, the bot as a user starts it and the model in processes of their own.
+`python -m benchmarks.discord soak [MINUTES]` instead keeps ten tables talking for five minutes and prints the memory;
+`… burst` prints how soon the answers to many simultaneous questions are there.
+The fake Discord runs in this process; the bot, as a user starts it, and the model run in separate ones.
 """
 
 from __future__ import annotations

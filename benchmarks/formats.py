@@ -1,9 +1,9 @@
-"""Measures what a book loses through its format: recall and cited pages of one text as Markdown, HTML, EPUB, DOCX and
-PDF.
+"""Measures what a book loses in each format: recall and cited pages of one text as Markdown, HTML, EPUB, DOCX
+and PDF.
 
     SUTRADHAR_BENCH_DATA=DIR python -m benchmarks.formats [FOLDER [ENDING ...]]
 
-`scripts.books` makes the files from the SRD's Markdown, and says what it drew on each page; with FOLDER they stay there
+`scripts.books` makes the files from the SRD's Markdown and records what is on each page; with FOLDER they stay there
 for the next run. Each file is added through the command line to a separate shelf and searched by words alone, because
 vectors would hide some of what a reader loses.
 """

@@ -1,4 +1,4 @@
-"""Measures indexing a rulebook and searching a large shelf: time, memory, latency, through the real command line."""
+"""Measures indexing a rulebook and searching a large shelf through the command line: time, memory, latency."""
 
 from __future__ import annotations
 

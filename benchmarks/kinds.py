@@ -1,10 +1,10 @@
-"""Compares every kind of file with another library: headings, words, tables and reading time; also stories of other
-programs.
+"""Compares how we and another library read each kind of file: headings, words, tables, time; and imported
+stories.
 
     SUTRADHAR_BENCH_PEERS=PYTHON python -m benchmarks.kinds
 
 The files are those of `tests/readers/files`, which other programs wrote, and scripts and stories that their tests have.
-PYTHON is that of a venv with the peers (see `peers`); without it there are our own counts only.
+PYTHON is the interpreter of a venv with the peers (see `peers`); without it only our own counts are printed.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
-"""What the benchmarks over a loopback platform share: the bot as a user starts it, and a model with an even pace.
+"""Shared by the benchmarks over a loopback platform: the bot as a user starts it, and a model with an even
+pace.
 
-Knows no platform.
+Uses no platform itself.
 """
 
 from __future__ import annotations

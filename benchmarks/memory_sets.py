@@ -1,6 +1,6 @@
-"""The data sets that measure a story's memory: logs with their queries. Knows no memory.
+"""The data sets that measure a story's memory: logs with their queries.
 
-Those of `benchmarks/data` are our own; the others are looked for in SUTRADHAR_BENCH_DATA.
+Our own are in `benchmarks/data`; the others are read from SUTRADHAR_BENCH_DATA. Uses no memory itself.
 """
 
 from __future__ import annotations

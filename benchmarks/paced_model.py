@@ -1,6 +1,6 @@
-"""A model that answers at a fixed pace, in a separate process: `python -m benchmarks.paced_model --log FILE`.
+"""A model that answers at a fixed pace in a separate process: `python -m benchmarks.paced_model --log FILE`.
 
-It prints its port, and logs when the first and the last token of each answer left it, as JSON lines
+It prints its port, and logs when it sent the first and the last token of each answer, as JSON lines
 {"question", "first", "last"}: seconds of the monotonic clock, which all processes of a machine share.
 """
 

@@ -1,9 +1,9 @@
-"""Counts headings, words and tables of files with other libraries, as JSON on standard output.
+"""Counts headings, words and tables of files with other libraries, and prints them as JSON.
 
     PYTHON benchmarks/peers.py FILE ...
 
-Runs in a venv of its own, with what is installed there of python-pptx, openpyxl, odfpy, nbformat, docutils, webvtt-py,
-srt, screenplain and pypandoc_binary. A file without a peer is left out. Imports nothing of ours.
+Runs in a separate venv with any of python-pptx, openpyxl, odfpy, nbformat, docutils, webvtt-py, srt, screenplain and
+pypandoc_binary. Files that none of them reads are left out. Imports none of our modules.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Measures which parts of a search find 64 facts that were planted 100 and more scenes ago, in two branches of a story.
+"""Measures which parts of a search find 64 facts, planted 100 and more scenes ago in two branches of a story.
 
 `python -m benchmarks.planted` prints the tables of docs/retrieval-lab.md.
 """

@@ -1,7 +1,8 @@
-"""A story of 300 scenes in two branches, made by chance of a seed, with 64 facts planted in it, each asked for later.
+"""A random story of 300 scenes in two branches, with 64 facts planted in it, each of which is asked for
+later.
 
-The facts and their queries are written by hand; the scenes around them are put together, no two alike. Chapters are
-15 scenes long. 52 facts stand in the trunk, which both branches share; each branch has 6 of its own, of the same
+The facts and their queries are written by hand; the scenes around them are assembled at random, no two alike. Chapters
+are 15 scenes long. 52 facts are in the trunk, which both branches share; each branch has 6 of its own about the same
 things: on one the ring was thrown into a well, on the other it was sewn into a hem. They are asked for at the end, 100
 to 290 scenes later: in other words, in English and in Portuguese, and by a turn that names them.
 """

@@ -1,11 +1,12 @@
-"""Measures whether a turn that needs a planted fact, in other words, gets the fact's scene into its prompt.
+"""Measures whether the prompt of a turn that needs a planted fact, in other words, contains the fact's scene.
 
-The story of 300 scenes is put into the storage and played on by the bot itself, with its defaults: each turn is read
-by a model on loopback, and taken back.
+The story of 300 scenes is put into the storage, and the bot continues it with its defaults: a model on loopback reads
+each turn, which is then undone.
 
     SUTRADHAR_MODELS=DIR SUTRADHAR_BENCH_CACHE=DIR make bench ARGS=planted_turns
 
-`python -m benchmarks.planted_turns` lists the facts that no prompt holds, also where no extractor noted anything.
+`python -m benchmarks.planted_turns` lists the facts that no prompt contains, with and without an extractor's
+notes.
 """
 
 from __future__ import annotations

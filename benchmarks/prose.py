@@ -1,9 +1,9 @@
-"""Measures a search in a long prose story in which each sentence has a vector: its memory, disk space and time.
+"""Measures a search in a long prose story with one vector per sentence: memory, disk space and time.
 
     SUTRADHAR_BENCH_DATA=DIR python -m benchmarks.prose [PIECES]
 
-The words are CRD3's, over and over, four paragraphs a scene. The vectors are made by chance, as many as there are
-sentences, and stored as a story's are: what a model takes is left out, and what it finds is measured elsewhere.
+The words are CRD3's, repeated, four paragraphs a scene. The vectors are random, as many as there are sentences, and
+stored as a story's are: the model's time is left out, and what it finds is measured elsewhere.
 """
 
 from __future__ import annotations

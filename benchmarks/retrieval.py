@@ -1,10 +1,10 @@
-"""Measures passage-finding over the sets in SUTRADHAR_BENCH_DATA: recall, confidence across sets, time.
+"""Measures the passage search over the sets in SUTRADHAR_BENCH_DATA: recall, confidence across sets, time.
 
     SUTRADHAR_BENCH_DATA=DIR SUTRADHAR_MODELS=DIR python -m benchmarks.retrieval [SET ...]
 
-With SUTRADHAR_MODELS the models are the default's: bge-small, and e5-enpt between English and Portuguese. Without it
-the search is by words alone. With SUTRADHAR_BENCH_CACHE=DIR vectors are kept there between
-runs; "embed CPU s" is then that of the texts that were not there. Knows no storage: documents go straight onto a Shelf.
+With SUTRADHAR_MODELS the models are the default ones: bge-small, and e5-enpt between English and Portuguese. Without it
+the search is by words only. With SUTRADHAR_BENCH_CACHE=DIR it stores vectors there between runs; "embed CPU s" then
+counts only new texts. Uses no storage: documents go straight onto a Shelf.
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 
     SUTRADHAR_BENCH_DATA=DIR SUTRADHAR_MODELS=DIR python -m benchmarks.rows
 
-The questions are made from the books' own tables. Prints a table by words alone, and with SUTRADHAR_MODELS as the
-default configuration finds them (bge-small); SUTRADHAR_BENCH_CACHE=DIR keeps the vectors.
+The questions are made from the books' own tables. Prints a table for the search by words, and with SUTRADHAR_MODELS
+for the default configuration (bge-small); SUTRADHAR_BENCH_CACHE=DIR stores the vectors.
 """
 
 from __future__ import annotations

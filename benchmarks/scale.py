@@ -1,11 +1,11 @@
 """Measures several processes of the bot on one Postgres: questions per second, take-overs, a thousand spaces, the cost
 of idling.
 
-Takes a quarter of an hour; one part of it: python -m benchmarks.scale spaces|throughput|statements|idle|takeovers.
-Simulated: Slack, without its limits, and the model, both on loopback in this process. Each space is a Slack workspace
+Takes a quarter of an hour. To run one part: python -m benchmarks.scale spaces|throughput|statements|idle|takeovers.
+Slack (without its limits) and the model are simulated on loopback in this process. Each space is a Slack workspace
 with one channel, one person and the book examples/lanterns.md, searched by words alone. Postgres writes to disk before
-it confirms; its log counts statements and waits for locks, in a part of its own, since that costs time. The statements
-sent most often go to standard error.
+it confirms; its log counts statements and waits for locks, in a separate part, because that costs time. The most
+frequent statements go to standard error.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""Measures a thousand reminders that are due in the same minute, in a hundred channels of a loopback Discord: how soon
-all are posted, how often each is, and how long others wait meanwhile for an acknowledgement.
+"""Measures a thousand reminders due in the same minute, in a hundred channels of a loopback Discord: how soon
+all are posted, how often each one is, and how long other people meanwhile wait for an acknowledgement.
 """
 
 from __future__ import annotations

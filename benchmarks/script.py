@@ -1,4 +1,4 @@
-"""Measures screenplays: exact counts, and the time for reading, looking up, reporting and a new draft.
+"""Measures screenplays: exact counts, and the time for reading, search, reports and a new draft.
 
 Times are processor times, so that other work on the machine does not count.
 

@@ -1,4 +1,4 @@
-"""Finds by rules what a small model would find in a chat and in a question, without knowledge of the answers.
+"""Finds by rules what a small model would find in a chat and in a question, without knowing the answers.
 
 `events` sees one scene, `parts` one query. Dates are resolved against the day on which the scene was told.
 """

@@ -2,8 +2,8 @@
 
     SUTRADHAR_BENCH_DATA=DIR SUTRADHAR_MODELS=DIR python -m benchmarks.seeds [SET ...]
 
-Ours goes through the command line and the library as installed; the others' are in `seeds_langchain`, each set in a
-process of its own in the venv that has LangChain. Without SUTRADHAR_MODELS there is nothing to compare with.
+Ours runs through the command line and the library as installed; the others are in `seeds_langchain`, which runs each
+set in a separate process in the venv with LangChain. Without SUTRADHAR_MODELS there is nothing to compare.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
-"""One seed design on one set, in the venv that has LangChain: `python -m benchmarks.seeds_langchain DESIGN SET MODELS`.
+"""Runs one seed design on one set, in the venv with LangChain: `python -m benchmarks.seeds_langchain DESIGN
+SET MODELS`.
 
-Prints its figures as JSON. The designs as their projects had them, but for the embedder, which is ours: what is
-compared is how text is cut, ranked and handed on. Knows nothing of our retrieval but the embedder and the score.
+Prints its figures as JSON. The designs are as in their projects, except for the embedder, which is ours: the
+comparison is of how they cut, rank and hand on text. Uses only the embedder and the score of our retrieval.
 """
 
 from __future__ import annotations

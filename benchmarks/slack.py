@@ -1,9 +1,11 @@
-"""Measures Slack over loopback: how soon events are acknowledged and the first words read, and with how many calls.
+"""Measures Slack over loopback: seconds to the acknowledgement and to the first words, and the number of
+calls.
 
-Takes about fourteen minutes, because before each crowd Slack's limits per minute must be refilled. The fake Slack,
-which keeps those limits, runs here; the bot as a user starts it and the model in processes of their own. Who asks what
-and where: `slack_crowd`. The first and last words of one who asks alone, in some ninety seconds: python -m
-benchmarks.slack words. How soon the answers of many are there, in some six minutes: python -m benchmarks.slack burst.
+Takes about fourteen minutes, because Slack's limits per minute must refill before each crowd. The fake Slack, which
+keeps those limits, runs in this process; the bot, as a user starts it, and the model run in separate ones.
+`slack_crowd` says who asks what and where.
+`python -m benchmarks.slack words`, in about ninety seconds: first and last words for one person who asks alone.
+`python -m benchmarks.slack burst`, in about six minutes: how soon the answers to many questions are there.
 """
 
 from __future__ import annotations

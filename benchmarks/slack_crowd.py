@@ -1,8 +1,8 @@
-"""A workspace of the loopback Slack with the bot in it as a process, and a crowd that asks and chats there.
+"""A workspace of the loopback Slack with the bot as a process, and a crowd that asks and chats there.
 
-Of ten who ask at the same moment three write to the bot alone; the others use the command, two in each channel. Of a
-hundred who do something, MIX says what: a quick command for their own eyes, a mention that wants dice rolled (which
-Slack tells of twice), or a message to one another. They are in fifty channels, two in each.
+Of ten people who ask at the same moment, three write a direct message; the others use the command, two in each channel.
+MIX says what a hundred people do: a quick command that only they see, a mention that asks for dice (which Slack reports
+twice), or a message to each other. They are in fifty channels, two in each.
 """
 
 from __future__ import annotations

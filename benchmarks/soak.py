@@ -1,8 +1,9 @@
-"""Thousands of mixed requests on a loopback Discord and Slack at once: `python -m benchmarks.soak [REQUESTS [KIND …]]`.
+"""Sends thousands of mixed requests to a loopback Discord and Slack: `python -m benchmarks.soak [REQUESTS
+[KIND …]]`.
 
-Questions, rolls, lookups, turns of stories, thumbs and reminders, as fast as the bot's own limits allow, to one
-bot as a user starts it. After each ROUND of them, once all have ended, it looks at the bot's memory, tasks, threads
-and files. 5,000 take about a quarter of an hour. Kinds that are named are left out: without turns, no story grows.
+One bot, as a user starts it, gets questions, rolls, lookups, turns of stories, thumbs and reminders as fast as its
+limits allow. After each ROUND, once all requests have ended, the benchmark reads the bot's memory, tasks, threads and
+files. 5,000 requests take about a quarter of an hour. Named kinds are left out: without turns, no story grows.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
-"""Stories: what of each prompt a service has read before, how prompts grow, and what a turn and a fork cost.
+"""Measures stories: how much of each prompt a service has cached, how prompts grow, and the cost of a turn
+and a fork.
 
-All stories here are alike: a scene of SCENE_WORDS words, three choices under it, a sentence of a player's. A long
-one is put into the storage as its log, and played on from there.
+All stories here are alike: a scene of SCENE_WORDS words, three choices, a player's sentence. A long story is put into
+the storage as its log and continued from there.
 """
 
 from __future__ import annotations

@@ -1,12 +1,12 @@
-"""Measures the value of a model's help in searching: single compared with multi-question and multi-hop, by paired
+"""Measures how much a model helps the search: single compared with multi-question and multi-hop, by paired
 bootstrap.
 
     SUTRADHAR_BENCH_DATA=DIR SUTRADHAR_MODELS=DIR python -m benchmarks.strategies [SET ...]
 
-The model is a script behind the loopback chat service, asked over `Models.json`. It is honest: it is given the prompt
-and nothing else, so that every word it searches for stands there. The oracle also knows the golds' titles, and may name
-one only where the prompt's words hold it: an upper bound for a judge that reads perfectly, where documents bear titles.
-Knows no storage but the ledger.
+The model is a script behind the loopback chat service, asked over `Models.json`. It is honest: it gets only the
+prompt, so every word that it searches for is in there. The oracle also knows the titles of the gold documents, and may
+name one only if the prompt contains it: an upper bound for a judge that reads perfectly, if documents have titles.
+Uses no storage but the ledger.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
-"""Measures options of the passage search: rerankers, variety and passage sizes, each compared with its absence.
+"""Measures options of the passage search, each on and off: rerankers, variety and passage sizes.
 
     SUTRADHAR_BENCH_DATA=DIR SUTRADHAR_MODELS=DIR python -m benchmarks.variants [rerank|mmr|sizes ...] [--set SET ...]
 
-Prints one Markdown table: figures, gains with their 95 % interval by paired bootstrap (2,000 samples), and what a
-question costs more. With SUTRADHAR_BENCH_CACHE=DIR vectors and scores are kept there; a cost is that of new ones only.
-Sizes other than the default's have vectors made of their own, which takes hours of one core the first time.
+Prints one Markdown table: figures, gains with their 95 % interval by paired bootstrap (2,000 samples), and the
+extra cost of a question. SUTRADHAR_BENCH_CACHE=DIR stores vectors and scores; costs then count new ones only. Passage
+sizes other than the default need their own vectors, which take hours of one core the first time.
 """
 
 from __future__ import annotations

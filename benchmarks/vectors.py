@@ -1,11 +1,12 @@
-"""Measures the cost of storing vectors: memory while adding, time to add, time to query, and what an approximate search
-misses. `python -m benchmarks.vectors [N] [STORE] [KIND]`.
+"""Measures storing vectors: memory and time to add, time to query, and what an approximate search misses.
+
+    python -m benchmarks.vectors [N] [STORE] [KIND]
 
 STORE is `folder` (Chroma's), `server` (a Chroma server), `postgres`, or `copied`: Postgres with all vectors copied at
 once and indexed afterwards, where an operator has set `maintenance_work_mem = 2GB`. KIND: `random` unit vectors,
-`clustered` ones, 50 about each of N / 50 centres, or `real` ones of bge-small, which other benchmarks have left in
+`clustered` ones, 50 about each of N / 50 centres, or `real` ones of bge-small, which other benchmarks have stored in
 SUTRADHAR_BENCH_CACHE.
-Synthetic vectors have 384 dimensions and stand for chunks of 800 characters.
+Synthetic vectors have 384 dimensions and represent chunks of 800 characters.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Measures the cost of speech: the embedded English voice, sentence by sentence, and a clip of a minute.
 
-Processor time is that of this process and the engine's. Opus and both encryptions (DAVE, and the voice server's) are as
-discord.py does them, in a group of two by the loopback voice gateway's rules.
+Processor times include this process and the engine's. discord.py's own Opus and both encryptions (DAVE, and the voice
+server's) are used, in a group of two on the loopback voice gateway.
 """
 
 from __future__ import annotations

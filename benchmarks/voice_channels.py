@@ -1,5 +1,5 @@
-"""Measures reading aloud on ten servers at the same time while one core is busy: what is heard in each voice channel,
-and how long others wait meanwhile for an acknowledgement.
+"""Measures reading aloud on ten servers at once while one core is busy: what each voice channel hears, and
+how long other people wait for an acknowledgement.
 """
 
 from __future__ import annotations

@@ -3,8 +3,8 @@
 Needs torch (see TORCH in the Makefile) and the model's files (`python -m bot models pull e5-enpt`). The messages of
 fresh/third.toml, fresh/seventh.toml and fresh/unseen.toml are left out, because they measure the result.
 
-`--validate` writes nothing. It leaves three authors out of the fitting at a time, and prints the rates of
-questions and of other messages of each that the bot would answer, by their meaning and words.
+`--validate` writes nothing. It leaves three authors at a time out of the fitting, and prints for each author how many
+questions and how many other messages the bot would answer, by meaning and words.
 """
 
 from __future__ import annotations

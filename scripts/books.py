@@ -2,8 +2,8 @@
 
     .venv-bench/bin/python -m scripts.books FOLDER BOOK.md
 
-For each PDF it also writes what is drawn on each page, as JSON: the ground truth for citations. Knows none of our
-readers, and needs only Python: `make bench` runs it in a separate venv (the group `bench` of pyproject.toml).
+For each PDF it also writes what is drawn on each page, as JSON: the ground truth for citations. Uses none of our
+readers and needs only Python: `make bench` runs it in a separate venv (the group `bench` of pyproject.toml).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Writes a book as PDF, and records what is drawn on each page. Knows no Markdown: see `books_blocks`."""
+"""Writes a book as PDF, and records what is drawn on each page. Reads no Markdown: see `books_blocks`."""
 
 from __future__ import annotations
 

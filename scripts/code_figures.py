@@ -1,10 +1,11 @@
-"""The code in figures: what one cited answer passes through, how much code there is.
+"""Measures the code: how many files and functions one cited answer passes through, and how much code there
+is.
 
     .venv/bin/python -m scripts.code_figures
     .venv/bin/python -m scripts.code_figures Slack  # which files and functions the answer on Slack passes (or Discord)
 
-Traces the bot as a user starts it, at a Discord and a Slack on loopback: the second answer after a start, from the
-question to its last words. Takes half a minute. What the figures should be is in docs/architecture.md.
+Traces the bot, as a user starts it, on a loopback Discord and Slack: the second answer after a start, from the question
+to the answer's last words. Takes half a minute. docs/architecture.md has the target figures.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Checks that every command shown in README.md, CONTRIBUTING.md and docs/ exists.
 
-.venv/bin/python -m scripts.documented_commands # the commands that are wrong; 1 if there are any
+.venv/bin/python -m scripts.documented_commands  # prints the wrong commands; exits with 1 if there are any
 """
 
 from __future__ import annotations

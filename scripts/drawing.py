@@ -1,6 +1,6 @@
 """Draws messages as SVG: lines of text, cards and rows of buttons, with the looks of a chat program.
 
-Knows no platform; the calling scripts provide the lines.
+Uses no platform; the calling scripts provide the lines.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Makes the list of modules in docs/architecture.md from the first sentence of each module's docstring.
 
-.venv/bin/python -m scripts.module_list # writes it .venv/bin/python -m scripts.module_list --check # 1 if it is not
-what the modules say
+.venv/bin/python -m scripts.module_list          # writes it
+.venv/bin/python -m scripts.module_list --check  # exits with 1 if it differs from the modules
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Writes docs/transcript.md and docs/story-transcript.md, real sessions line by line, or compares them (`--check`).
 
-Each line is piped into a bot of its own, on one data folder and in one thread, as `… | make run` would. The writer of
-the story is a service on this machine that says what stands in WRITTEN, so that its page is the same everywhere.
+Each line is piped into a new bot, with one data folder and in one thread, as `… | make run` would. The story's writer
+is a service on this machine that answers with WRITTEN, so that the page is the same everywhere.
 """
 
 from __future__ import annotations

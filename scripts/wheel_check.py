@@ -1,6 +1,6 @@
-"""Builds the wheel, installs it in an empty virtual environment, and uses it there from an empty folder.
+"""Builds the wheel, installs it in an empty virtual environment, and uses it from an empty folder.
 
-Its dependencies are not installed again: a .pth file points to those of the environment that runs this.
+Dependencies are not installed again: a .pth file points to those of the environment that runs this script.
 """
 
 from __future__ import annotations

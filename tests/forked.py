@@ -1,7 +1,7 @@
-"""The bot's process, forked from one that has already imported what every start imports.
+"""The bot's process, forked from one that has already imported everything that each start imports.
 
-Importing is four fifths of a start, and tests start the bot hundreds of times. That `python -m bot` does the same from
-its first instruction on is proved where the command line, a cold start and what is served are tested.
+Importing is four fifths of a start, and tests start the bot hundreds of times. The tests of
+the command line, of a cold start and of serving prove that `python -m bot` does the same from its first instruction.
 """
 
 from __future__ import annotations

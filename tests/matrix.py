@@ -1,4 +1,5 @@
-"""The matrix of rules, verbs and ways in: what each verb needs, which ways in it has, and what the door says.
+"""The matrix of rules, verbs and ways in: what each verb needs, how it can be reached, and what the door
+answers.
 
 `NEEDS` is written by hand: a new verb fails until somebody has decided what may forbid it.
 

@@ -1,4 +1,4 @@
-"""Folders that are made once for all processes of a run of the tests, by whichever needs one first."""
+"""Folders that are made once for all processes of a test run, by the first process that needs one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How slow this processor is now: a busy or an old machine takes more of its time for the same work."""
+"""How slow this processor is now: a busy or old machine needs more time for the same work."""
 
 from __future__ import annotations
 

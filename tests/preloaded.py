@@ -1,6 +1,6 @@
-"""What a bot imports until it is ready and has answered, on each of its platforms: see tests.forked.
+"""Imports what a bot imports until it is ready and has answered, on each platform: see tests.forked.
 
-None of it starts a thread, which a fork would lose.
+No import starts a thread, which a fork would lose.
 """
 
 import gc

@@ -1,4 +1,4 @@
-"""The bot's prompt on a terminal of its own, driven as a person does: type, look, leave; each within a time limit."""
+"""Drives the bot's prompt on a pseudo-terminal as a person does: type, look, leave; each within a time limit."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Prometheus' text format, read as strictly as its parser reads it."""
+"""Reads Prometheus' text format as strictly as Prometheus' own parser."""
 
 from __future__ import annotations
 

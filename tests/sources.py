@@ -1,4 +1,4 @@
-"""What the modules of the bot import, read from their text."""
+"""The imports of the bot's modules, read from their source."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""One more kind of work: a folder and a line in works.ALL give it to all three platforms, with help and completion.
+"""A new kind of work needs only a folder and a line in works.ALL: all three platforms then have it, help
+included.
 
 The work is the listing of docs/tutorial-new-work.md. A copy of the tree runs it.
 """

@@ -1,4 +1,4 @@
-"""What the app promises of every request: kept, once, in order, stoppable, and never silent."""
+"""The app's promises for each request: stored, done once, in order, can be stopped, and never silent."""
 
 from __future__ import annotations
 

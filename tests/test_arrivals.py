@@ -1,4 +1,4 @@
-"""How a request comes in: kept first, acknowledged then, begun last; many at once, none twice, none lost."""
+"""How a request arrives: first stored, then acknowledged, then started; none is lost or done twice."""
 
 from __future__ import annotations
 

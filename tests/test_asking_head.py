@@ -1,4 +1,6 @@
-"""Whether a message asks the bot something, by its meaning too; with the real model where its files are here."""
+"""Whether a message is for the bot, judged by its meaning; the real model is used if its files are on this
+machine.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which messages of a channel ask the bot something, as told by their words.
+"""Which messages in a channel are for the bot, judged by their words.
 
 The held-back half was looked at once, and the rules mended after it: see docs/decisions.md for what came out before.
 """

@@ -1,4 +1,4 @@
-"""What the benchmark of formats stands on: the words of a citation, the page they are on, the blocks of a book."""
+"""The parts of the formats benchmark: a citation's words, their page, and a book's blocks."""
 
 from __future__ import annotations
 

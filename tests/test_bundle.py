@@ -1,4 +1,4 @@
-"""The files that ship with the program are found in an installed wheel as well as in a checkout."""
+"""An installed wheel finds the files that ship with the program, as a checkout does."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a person types, and what becomes of it."""
+"""Typed lines are parsed into verbs and options, or get a sentence that helps."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Keys of the catalogue that code puts together: every one that it can build is there, in each language."""
+"""Every catalogue key that code can build exists in each language."""
 
 from __future__ import annotations
 

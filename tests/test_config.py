@@ -1,4 +1,4 @@
-"""Settings: what is read, in which order, and how a slip of the pen is answered."""
+"""Settings: where they are read from, in which order, and how mistakes are reported."""
 
 from __future__ import annotations
 

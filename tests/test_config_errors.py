@@ -1,4 +1,4 @@
-"""What a person reads about a slip in config.toml: its line, what is wrong, and what would be right."""
+"""The message about a mistake in config.toml gives its line, what is wrong, and what would be right."""
 
 from __future__ import annotations
 

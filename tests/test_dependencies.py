@@ -1,4 +1,4 @@
-"""What is installed: named, explained, free to use, and no more than what is imported."""
+"""Installed packages are declared, explained, freely licensed, and all imported."""
 
 from __future__ import annotations
 

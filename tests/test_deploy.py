@@ -1,4 +1,4 @@
-"""What the guide to hosting hands out: each file is what the program that reads it takes, and fits the bot.
+"""The files in the guide to hosting are valid for the programs that read them, and fit the bot.
 
 tests/data/compose-spec.json is the schema of the Compose Specification (github.com/compose-spec/compose-spec,
 Apache-2.0) without its descriptions.

@@ -1,6 +1,6 @@
-"""The Dockerfile: linted, complete, and followed by a script that notices what a build would notice.
+"""The Dockerfile passes the linter, is complete, and its check script notices what would break a build.
 
-Carrying out the real one takes a minute, so `.ci/run` does that; here the script itself is tried.
+Executing the real Dockerfile takes a minute, so only `.ci/run` does that; these tests try the script itself.
 """
 
 from __future__ import annotations

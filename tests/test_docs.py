@@ -1,4 +1,4 @@
-"""What the pages show is so: commands are there and run as they are written, decisions have their numbers."""
+"""The documentation is true: its commands exist and run, and decisions have consistent numbers."""
 
 from __future__ import annotations
 

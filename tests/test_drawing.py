@@ -1,4 +1,4 @@
-"""The pictures of the guides: well-formed whatever stands in the messages, and as wide as they say."""
+"""The pictures of the guides are well-formed for any messages, and as wide as they say."""
 
 from __future__ import annotations
 

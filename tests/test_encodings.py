@@ -1,4 +1,4 @@
-"""A terminal or pipe that is not UTF-8: everything is answered, nothing hangs, no traceback."""
+"""On a terminal or pipe that is not UTF-8, every command is answered, without a hang or a traceback."""
 
 from __future__ import annotations
 

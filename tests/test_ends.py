@@ -1,4 +1,4 @@
-"""How a run ends: all of it on the screen, then written down, then closed; whatever its view does."""
+"""How a run ends: shown completely, then recorded, then closed, even if its view fails."""
 
 from __future__ import annotations
 

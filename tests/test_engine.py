@@ -1,4 +1,4 @@
-"""The engine keeps what finished steps returned, and goes on after a kill."""
+"""The engine stores the results of finished steps, and continues after a kill."""
 
 from __future__ import annotations
 

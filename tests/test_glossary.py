@@ -1,4 +1,4 @@
-"""The glossary's words are those of the Portuguese catalogue, and none that it bans is there."""
+"""The Portuguese catalogue uses the glossary's words, and none that the glossary bans."""
 
 from __future__ import annotations
 

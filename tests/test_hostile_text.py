@@ -1,4 +1,4 @@
-"""Texts that mean harm to a parser take it no longer than other texts of their length, by processor time.
+"""No hostile text takes a parser longer than an ordinary text of the same length, in processor time.
 
 Every parser of ours that is given what people, models and books have written. 10,000 characters by default, a million
 with SUTRADHAR_KILLS=all.

@@ -1,6 +1,6 @@
-"""The rules of this project that a program can read.
+"""Rules of this project that a program can check.
 
-Imports run one way, heavy ones wait, no file is too long, no machine is named.
+Imports run one way, heavy ones are deferred, no file is too long, no machine is named.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""No page has a dead link inside the repository, and the site's navigation has every page once."""
+"""The pages have no dead link inside the repository, and the site's navigation has every page once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The sets of our own by which a story's memory is measured hold what docs/retrieval-lab.md says of them."""
+"""Our own data sets for a story's memory match what docs/retrieval-lab.md says about them."""
 
 from __future__ import annotations
 

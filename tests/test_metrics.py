@@ -1,4 +1,4 @@
-"""The text that Prometheus reads: each line as its format says, whatever stands in a label."""
+"""The metrics are valid Prometheus text, whatever is in a label."""
 
 from __future__ import annotations
 

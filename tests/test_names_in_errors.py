@@ -1,4 +1,4 @@
-"""Errors about a typed line, and other sentences, give names in the reader's language."""
+"""Errors about a typed line, and other sentences, use names in the reader's language."""
 
 from __future__ import annotations
 

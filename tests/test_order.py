@@ -1,4 +1,4 @@
-"""Ordered runs of one place go strictly one after another."""
+"""The ordered runs of a place go strictly one after another."""
 
 from __future__ import annotations
 

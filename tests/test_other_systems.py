@@ -1,4 +1,4 @@
-"""Windows and macOS, as far as a Linux machine can try them: no POSIX-only modules, other paths, cp1252 pipes."""
+"""Windows and macOS, as far as Linux can try them: no POSIX-only modules, other paths, cp1252 pipes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""The story with planted facts: what is asked for at its end was told a hundred scenes ago, on this branch."""
+"""The benchmark's story with planted facts: each fact was told a hundred scenes before it is asked for, on
+its branch.
+"""
 
 from __future__ import annotations
 

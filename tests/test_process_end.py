@@ -1,4 +1,4 @@
-"""No process is left that nobody has waited for, however often its owner is cancelled."""
+"""Every child process is waited for, however often its owner is cancelled."""
 
 from __future__ import annotations
 

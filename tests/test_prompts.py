@@ -1,4 +1,4 @@
-"""prompts.yml is checked at start, read again when it changes, and never breaks a running bot."""
+"""prompts.yml is checked at start, read again after a change, and never breaks a running bot."""
 
 from __future__ import annotations
 

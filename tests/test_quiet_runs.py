@@ -1,4 +1,4 @@
-"""What goes on when nobody waits any more: quiet ends, runs that runs begin, earlier stages changed, words spoken."""
+"""Work that continues after the answer: quiet ends, runs that runs start, changed messages, speech."""
 
 from __future__ import annotations
 

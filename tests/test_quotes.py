@@ -1,4 +1,5 @@
-"""What the pages quote of the bot's own words is in the English catalogue, so a rewording cannot leave a page behind.
+"""The pages quote the bot's words as they are in the English catalogue, so a rewording cannot leave a page
+behind.
 
 On the pages for users “…” and bold words within a sentence are the bot's: its messages, titles and buttons. The words
 of people and of other programs are in code, in italics or in straight quotation marks. A block with `>` shows what the

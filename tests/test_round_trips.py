@@ -1,4 +1,4 @@
-"""What the bot writes for keeping or for another program comes in again: what comes back, and what does not.
+"""What the bot exports can be imported again: what comes back, and what is lost.
 
 The tables in docs/scripts.md and docs/story.md ("Out and in again") say the same.
 """

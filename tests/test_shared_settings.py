@@ -1,4 +1,4 @@
-"""Settings where other processes write to the same database: one query serves a run, and none is old."""
+"""Settings when other processes write to the same database: one query per run, and none is stale."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is still owed to the screen when a run has ended: it is stored, and shown by this process or the next one."""
+"""What a run still owes to the screen when it ends is stored, and shown by this process or the next one."""
 
 from __future__ import annotations
 

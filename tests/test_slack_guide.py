@@ -1,4 +1,4 @@
-"""docs/slack.md says of the bot what is so: its log, its scopes, its settings, its addresses."""
+"""docs/slack.md is true about the bot's log, scopes, settings and addresses."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""docs/slack-manifest.yaml: a form that Slack takes, and the app that the code is.
+"""docs/slack-manifest.yaml is a valid manifest and fits the code.
 
-What the code asks of Slack is read from its source, and from what its listeners register for.
+What the code needs from Slack is read from its source and from its registered listeners.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What is said while it is written: its pieces as they come, once, and no longer than it stands."""
+"""Text is read aloud while it is written: each piece once, and only as long as the text counts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What `make bench ARGS=story` counts by itself, and does not read from a service."""
+"""What `make bench ARGS=story` counts itself instead of reading it from a service."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The suite's own promises: it passes wherever it is run, and is judged as a newcomer would run it."""
+"""The suite passes wherever it is run, and is judged as a newcomer would run it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 from bot.models import MODELS
 
 ROOT = Path(__file__).resolve().parents[1]
-# They ask what is set up, and what time it is.
+# Tests that would notice other settings or another time zone.
 CURIOUS = (
     "tests/test_config.py::test_an_empty_key_counts_as_none_and_hides_the_one_in_dotenv",
     "tests/test_config.py::test_watched_folders_start_at_the_file",
@@ -19,8 +19,8 @@ CURIOUS = (
 )
 
 
-def test_what_lies_in_the_home_of_whoever_runs_the_tests_is_not_seen(tmp_path: Path) -> None:
-    """Neither the demo model that `make run` fetches, nor their language or the zone of their clock."""
+def test_the_tests_do_not_see_the_home_of_the_person_who_runs_them(tmp_path: Path) -> None:
+    """They see neither the demo model that `make run` downloads, nor the person's language or time zone."""
     models = tmp_path / ".local" / "share" / "sutradhar" / "models"
     for file in MODELS["smollm2"].files:
         target = models / "smollm2" / file.name
@@ -30,11 +30,16 @@ def test_what_lies_in_the_home_of_whoever_runs_the_tests_is_not_seen(tmp_path: P
     kept = {
         name: value for name, value in os.environ.items() if not name.startswith(("SUTRADHAR_", "PYTEST_"))
     }
-    theirs = {"HOME": str(tmp_path), "TZ": "Asia/Kolkata", "LC_ALL": "pt_BR.UTF-8", "SUTRADHAR_LOCALE": "pt"}
+    personal = {
+        "HOME": str(tmp_path),
+        "TZ": "Asia/Kolkata",
+        "LC_ALL": "pt_BR.UTF-8",
+        "SUTRADHAR_LOCALE": "pt",
+    }
     done = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *CURIOUS],
         cwd=ROOT,
-        env=kept | theirs,
+        env=kept | personal,
         capture_output=True,
         text=True,
         check=False,
@@ -67,8 +72,8 @@ def test_it_would_have_passed():
 """
 
 
-def test_a_failure_is_told_of_the_test_that_failed_alone(tmp_path: Path) -> None:
-    """The next one does not fail for what that one has left open, and where a process ends no test is forgotten."""
+def test_only_the_test_that_failed_is_reported(tmp_path: Path) -> None:
+    """The next test does not fail for what it left open, and no test is forgotten if a process ends."""
     (tmp_path / "test_leaving.py").write_text(LEAVING)
     (tmp_path / "test_ending.py").write_text(ENDING)
     options = ("-q", "-c", "pyproject.toml", "-p", "tests.conftest", "-p", "no:cacheprovider", "--tb=no")
@@ -89,8 +94,8 @@ def test_a_failure_is_told_of_the_test_that_failed_alone(tmp_path: Path) -> None
     assert "\n3 failed, 2 passed" in done.stdout
 
 
-def test_what_judges_a_release_does_as_the_readme_says() -> None:
-    """In an empty home, with no variable of ours, and `make run` before `make test`."""
+def test_the_release_check_follows_the_readme() -> None:
+    """It uses an empty home, none of our variables, and `make run` before `make test`."""
     lines = (ROOT / ".ci" / "run").read_text(encoding="utf-8").splitlines()
     script = "\n".join(line for line in lines if not line.lstrip().startswith("#"))
     assert re.findall(r"(?:SUTRADHAR|XDG)_\w*=", script) == []

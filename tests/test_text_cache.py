@@ -1,4 +1,4 @@
-"""What is cached of texts is bounded by their characters."""
+"""The cache of texts is bounded by their characters."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is a span and what it says of an error."""
+"""Which spans are traced, and what they say about an error."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where traces go by the settings, and that nobody notices when they get nowhere."""
+"""Settings decide where traces go, and people notice nothing if the collector fails."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is quoted in a prompt stays a quotation: it closes no fence of ours and opens no turn of a conversation."""
+"""A quotation in a prompt stays a quotation: it closes no fence and opens no turn of a conversation."""
 
 from __future__ import annotations
 

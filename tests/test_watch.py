@@ -1,4 +1,4 @@
-"""Watched folders are taken in when something in them is new, at the start and while the bot runs."""
+"""Files in watched folders are added when they are new or changed, at the start and while the bot runs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a person takes back or changes is stopped, forgotten, or kept as it reads now."""
+"""A request that a person deletes or edits is stopped, forgotten, or stored as it reads now."""
 
 from __future__ import annotations
 

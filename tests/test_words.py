@@ -1,4 +1,4 @@
-"""The catalogue: both languages say the same things, and the code asks for nothing else."""
+"""The catalogue: both languages have the same keys, and the code uses no other."""
 
 from __future__ import annotations
 

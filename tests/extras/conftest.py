@@ -1,4 +1,4 @@
-"""Only `make test-extras` collects these: they need packages of several hundred megabytes."""
+"""Collects these tests for `make test-extras` only: they need packages of several hundred megabytes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A Portuguese question finds the English section, end to end, with the embedders that are extras."""
+"""A Portuguese question finds the English section with each embedder of the extras."""
 
 from __future__ import annotations
 

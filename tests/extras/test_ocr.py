@@ -1,4 +1,4 @@
-"""Pages that are pictures, recognized for real in the reader's process, added, cited and indexed again."""
+"""Text recognition with the real model: scanned pages are added, cited and indexed again."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A voice of Piper's, for real, out of a package that carries it."""
+"""A real Piper voice, from a package that contains it, speaks."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""The model that listens, for real: to what the embedded voice says in English, and another in Portuguese.
+"""The real speech recognition model understands an English voice and one that speaks Portuguese.
 
-No package has a Portuguese voice with files of its own, so a Japanese one reads the sounds of Brazilian Portuguese.
+No package contains a Portuguese voice as files, so a Japanese one reads the sounds of Brazilian Portuguese.
 """
 
 from __future__ import annotations

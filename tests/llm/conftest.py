@@ -1,4 +1,4 @@
-"""A desk for every wire."""
+"""Fixtures that open desks and tables for each wire protocol."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A course of three lessons with two tools over it, and a loop that may call them: what tests of tools sit at."""
+"""A course of three lessons with two tools, and a loop that may call them, for the tests of tools."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A provider of any wire between its loopback service and a ledger: what the shared tests of providers sit at."""
+"""A provider of any wire between its loopback service and a ledger, for the shared tests of providers."""
 
 from __future__ import annotations
 

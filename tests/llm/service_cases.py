@@ -1,5 +1,7 @@
-"""What services answer besides an answer, as their documentation and their users' reports have it, and what must come
-of it: tests/data/services.jsonl, a case a line. And its table in docs/models.md: `python -m tests.llm.service_cases`.
+"""The answers of services that are not plain answers, and what the bot must make of them.
+
+They are in tests/data/services.jsonl, one case a line, from the services' documentation and their users' reports. This
+module also prints their table in docs/models.md: `python -m tests.llm.service_cases`.
 
 Names, ids and keys in the bodies are made up.
 """

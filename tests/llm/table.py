@@ -1,4 +1,4 @@
-"""Models of several services, each a provider of its own: what the tests of roles and of budgets sit at."""
+"""Models of several services, each with its own provider, for the tests of roles and budgets."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""The fake refuses what the Messages API refuses, keeps prefixes as it does, and streams its events."""
+"""The fake of the Messages API refuses what the API refuses, caches prefixes the same way, and streams the
+same events.
+"""
 
 from __future__ import annotations
 

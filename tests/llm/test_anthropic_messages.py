@@ -1,4 +1,4 @@
-"""What only the Messages API has: its requests, marks for the cache, ends, refusals and events."""
+"""What only the Messages API has: its requests, cache marks, stop reasons, refusals and events."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Turns of the Messages API: continued after a pause, and handed back with their thoughts and calls."""
+"""Turns of the Messages API are continued after a pause and sent back with their thoughts and calls."""
 
 from __future__ import annotations
 

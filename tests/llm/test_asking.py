@@ -1,4 +1,4 @@
-"""Whole answers of models that are named by whoever asks, within a time of theirs, as a council needs them."""
+"""A council's calls: whole answers of models that are called by name, within a time limit."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A small model says whether a message asks the bot, where its words do not."""
+"""A small model decides whether a message is for the bot if its words alone do not tell."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Prefixes are kept for five minutes or an hour, by how far apart a conversation's calls are."""
+"""The bot has prefixes cached for five minutes or an hour, depending on how far apart a conversation's calls
+are.
+"""
 
 from __future__ import annotations
 

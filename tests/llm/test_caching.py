@@ -1,4 +1,4 @@
-"""A marked prefix that nobody caches is said once."""
+"""The bot warns once about a marked prefix that the service does not cache."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Caps on what is spent: a call that could take a run or a space above one is not begun."""
+"""Spending caps: a call that could take a run or a space over a cap is not made."""
 
 from __future__ import annotations
 

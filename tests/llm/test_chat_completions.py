@@ -1,4 +1,4 @@
-"""What is chat completions' own: its words for a finish, its parameters that services refuse, usage left out."""
+"""What only chat completions have: finish reasons, parameters that some services refuse, missing usage."""
 
 from __future__ import annotations
 

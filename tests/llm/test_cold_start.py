@@ -1,6 +1,6 @@
-"""An SDK that meets a library which another thread is still importing, or that fails in a way of its own.
+"""An SDK meets a library that another thread is still importing, or fails with an error of its own.
 
-Each in a process of its own, because only one that has just begun has libraries that are not imported yet.
+Each test runs in a new process, because only there the libraries are not imported yet.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""The demo model over its real file and runtime; without them those tests are skipped.
+"""The demo model with its real file and runtime; without them these tests are skipped.
 
-How the provider takes a process that lies, hangs or dies is tested with small processes that do.
+How the provider handles a process that lies, hangs or dies is tested with small processes that do so.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""How many tokens a text is thought to be, before anybody has counted them."""
+"""Estimates of how many tokens a text has."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The fakes as processes of their own: the log of calls outlives the client."""
+"""The fakes as separate processes: their log of calls outlives the client."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""A service that means no good, on every wire: a sentence or an answer, and nothing that no database keeps."""
+"""A hostile service on each wire: people get a sentence or an answer, and nothing that a database cannot
+store gets in.
+"""
 
 from __future__ import annotations
 

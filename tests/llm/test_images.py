@@ -1,4 +1,6 @@
-"""Images in a prompt, on every wire: sent before the words, counted, and left out where a model does not take them."""
+"""Images in a prompt on each wire: sent before the words, counted, and left out if the model does not accept
+them.
+"""
 
 from __future__ import annotations
 

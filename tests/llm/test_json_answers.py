@@ -1,4 +1,4 @@
-"""JSON out of whatever a model writes around it."""
+"""The reader finds the JSON in an answer, whatever the model writes around it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""What is the Responses API's own: its ends, its errors inside of an answer, items that go back, its parameters."""
+"""What only the Responses API has: its ends, errors inside an answer, items that are sent back, its
+parameters.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Dollars for tokens, by a table that asks nobody."""
+"""The price table turns tokens into dollars without any request."""
 
 from __future__ import annotations
 

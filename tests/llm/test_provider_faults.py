@@ -1,4 +1,4 @@
-"""Every way in which a service fails, on every wire: the fault, what is asked again, and what the ledger says."""
+"""Each way in which a service fails, on each wire: the error, what is retried, and what the ledger records."""
 
 from __future__ import annotations
 

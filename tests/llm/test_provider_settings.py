@@ -1,4 +1,4 @@
-"""What is set for a provider or a role reaches the service, is left out where it is refused, and stays secret."""
+"""Settings of a provider or a role reach the service, are left out if it refuses them, and stay secret."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""One suite for every wire: provider, loopback service and ledger between them, whole and streamed."""
+"""One suite for each wire: a provider between a loopback service and the ledger, with whole and streamed
+answers.
+"""
 
 from __future__ import annotations
 

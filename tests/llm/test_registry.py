@@ -1,4 +1,4 @@
-"""Roles and their chains: who is asked, in which order, and what the ledger says of each."""
+"""Roles and their chains of models: which model is called, in which order, and what the ledger records."""
 
 from __future__ import annotations
 

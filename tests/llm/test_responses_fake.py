@@ -1,4 +1,4 @@
-"""The fake refuses what the Responses API refuses, streams what it streams, and caches as it does."""
+"""The fake of the Responses API refuses what the API refuses, and streams and caches the same way."""
 
 from __future__ import annotations
 

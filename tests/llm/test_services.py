@@ -1,5 +1,6 @@
-"""Fifteen services as their documentation and their users' reports have them, played on loopback: what the bot makes of
-each answer that is none, and the table of it in docs/models.md."""
+"""Fifteen services, played on loopback as they are documented: what the bot makes of their errors and odd
+answers.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a council's calls have in common: one long beginning, marked for the cache, then each its own task."""
+"""A council's calls share one long beginning, which is marked for the cache; each call's own task follows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a service shows of its model's thinking: asked for, kept beside the answer, and never part of it."""
+"""Thoughts that a service shows are requested, stored beside the answer, and never part of it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a model thinks aloud in the text itself is cut out of it, counted, and kept beside the answer."""
+"""Thoughts that a model writes into its answer's text are cut out, counted, and stored beside the answer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What models write as a tool's arguments: it is checked before a tool sees it, and what it costs is bounded."""
+"""The arguments that a model writes are checked before a tool gets them, and their cost is bounded."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A turn with tools that is cut off between any two of its steps: no call of a model or of a tool is made again."""
+"""A turn with tools that is killed between any two steps repeats no call of a model or a tool."""
 
 from __future__ import annotations
 

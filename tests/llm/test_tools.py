@@ -1,4 +1,4 @@
-"""A turn with tools: the model asks for them, they are done and told, and it answers; the same on all three wires."""
+"""A turn with tools: the model calls them, reads the results and answers, the same way on all three wires."""
 
 from __future__ import annotations
 

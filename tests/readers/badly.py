@@ -1,4 +1,4 @@
-"""A reader that does whatever the file says, by its first word behind "%PDF-": what a parser with a hole might do."""
+"""A reader that obeys the first word after "%PDF-" in its file: what a parser with a security hole might do."""
 
 from __future__ import annotations
 

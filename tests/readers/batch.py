@@ -1,6 +1,7 @@
-"""A reader that reads many files in one sandboxed process, so that a broken one costs no process of its own.
+"""A reader that reads many files in one sandboxed process, so that a broken file does not need a process of
+its own.
 
-Its file is "%PDF-" and JSON: which maker of files, or which file's mutations; its document says what became of each.
+Its file is "%PDF-" and JSON that names a maker of files, or a file to mutate; its document has the result for each.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Makes Word files, EPUBs and web pages with one thing wrong with each, and any file's mutations."""
+"""Makes Word files, EPUBs and web pages with one fault each, and mutations of any file."""
 
 from __future__ import annotations
 

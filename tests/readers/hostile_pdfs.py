@@ -1,4 +1,4 @@
-"""Makes PDFs (ISO 32000-1) by hand: an honest one, and some that turn in circles, lie, or go too deep."""
+"""Makes PDFs (ISO 32000-1) by hand: a correct one, and others that contain cycles, lie, or nest too deeply."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Makes zips that mean harm, and the entities that an XML file in one may have."""
+"""Makes hostile zips, and entities for the XML files in them."""
 
 from __future__ import annotations
 

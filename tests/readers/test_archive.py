@@ -1,4 +1,4 @@
-"""A zip gives what its directory says and not a byte more, and never much."""
+"""The reader of zips unpacks exactly what the directory lists, and never too much."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Bytes as people have them: every common encoding is read, and what is no text is refused."""
+"""Every common text encoding is read; bytes that are no text are refused."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Word files keep their order: headings and titles are read as such, whoever wrote the file."""
+"""Headings and titles of Word files are recognised in order, whichever program wrote the file."""
 
 from __future__ import annotations
 

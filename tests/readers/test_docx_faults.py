@@ -1,4 +1,4 @@
-"""A Word file may be anything: what cannot be read is said, nothing of it runs, and nothing is fetched for it."""
+"""Broken and hostile Word files: the bot names what it cannot read, runs nothing and fetches nothing."""
 
 from __future__ import annotations
 

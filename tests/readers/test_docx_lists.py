@@ -1,4 +1,4 @@
-"""Lists, numbers and tables of Word files are told as people see them."""
+"""Lists, numbers and tables of Word files read as people see them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What people see of a Word document's paragraphs is read, once and in order; what they do not see is not."""
+"""The visible words of a Word document are read once and in order; hidden ones are left out."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Books as EPUB: chapters in their order, under the parts that the contents say, with the pages of the print."""
+"""EPUB books: chapters in order, under the parts of the table of contents, with the print edition's pages."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Files that mean harm: what can be read of them is, for the rest there is one sentence, and the next file is read.
+"""Hostile files: the readable part is read, the rest gets one sentence, and the next file is read.
 
-They are read in sandboxed processes, many in one (see `batch`); those that could end one have a process of their own.
-A sample by default; make test-kill takes all.
+They are read in sandboxed processes, many in one (see `batch`); files that could end a process get their own.
+By default a sample is read; `make test-kill` reads all.
 """
 
 from __future__ import annotations

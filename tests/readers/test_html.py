@@ -1,4 +1,4 @@
-"""Web pages: what a browser shows is read, in order, and what belongs to the site is not."""
+"""Web pages: what a browser shows is read in order; the site's menus and frames are left out."""
 
 from __future__ import annotations
 

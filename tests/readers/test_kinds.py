@@ -1,4 +1,6 @@
-"""What a file is, whatever its name says; and the sentence for each that is something else."""
+"""A file's kind is recognised from its content, whatever its name says, and each unreadable kind has its
+sentence.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The shape of lines: what is a table's rule, and that nobody can write a line that takes for ever to read."""
+"""The reader recognises the rules of tables, and no line takes it long."""
 
 from __future__ import annotations
 

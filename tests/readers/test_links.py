@@ -1,4 +1,4 @@
-"""The authors' own references, also those without quotation marks."""
+"""References to other sections are recognised, with or without quotation marks."""
 
 from __future__ import annotations
 

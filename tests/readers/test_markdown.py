@@ -1,4 +1,4 @@
-"""Markdown as books have it: headings are found, and what merely looks like one is not."""
+"""Markdown headings are found, and lines that merely look like headings are not."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Texts with a markup of their own: reStructuredText, AsciiDoc, notebooks, captions, separated values."""
+"""Texts with their own markup: reStructuredText, AsciiDoc, notebooks, captions, separated values."""
 
 from __future__ import annotations
 

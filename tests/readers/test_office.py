@@ -1,4 +1,4 @@
-"""Slides, sheets, OpenDocument and RTF: what people see of them, and nothing of what is hidden."""
+"""Slides, sheets, OpenDocument and RTF: what people see is read, and what is hidden is not."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Titles and headings as strangers write them: each is one line, and leaves room for the words below it."""
+"""Titles and headings by strangers: each becomes one line and leaves room for the text below it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""PDFs that other programs wrote, read: what stands where, under which heading, and on which page."""
+"""PDFs of other programs: which words are read, under which heading, and on which page."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""PDFs made by hand, each to show one thing: how its words, its lines and its pages are read."""
+"""PDFs made by hand, each with one peculiarity: how their words, lines and pages are read."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Nothing of a PDF is lost without a word: single glyphs, filled forms, pictures; and its margins are no text."""
+"""No word of a PDF is lost unnoticed: separate glyphs, filled forms, pictures; and margins are not read as
+text.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a picture is and how large: of files as programs write them, and of anything else."""
+"""The kind and size of a picture are read from its file; other files are recognised as none."""
 
 from __future__ import annotations
 

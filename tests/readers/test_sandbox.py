@@ -1,4 +1,4 @@
-"""The process that parses: whatever it does, its file gets one sentence, and the next good file is read."""
+"""The process that parses files: whatever it does, the file gets one sentence and the next good file is read."""
 
 from __future__ import annotations
 

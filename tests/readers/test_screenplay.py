@@ -1,4 +1,4 @@
-"""Scripts by Final Draft and in Fountain: every dialect of them comes out as the same elements, and none hangs."""
+"""Every dialect of Final Draft and Fountain gives the same elements, and no file hangs the reader."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A PDF of a screenplay: what its lines are is told from where they stand, and said to be a guess."""
+"""In a PDF of a screenplay, lines are recognised by their position, and the result is called a guess."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Scripts of Fade In, Celtx, Highland and Trelby come out as the elements that the program shows."""
+"""Scripts by Fade In, Celtx, Highland and Trelby give the elements that the program shows."""
 
 from __future__ import annotations
 

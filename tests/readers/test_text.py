@@ -1,4 +1,4 @@
-"""Plain text: a title where there is one, headings only where the text plainly has them."""
+"""Plain text: a title if there is one, and headings only where they are plain."""
 
 from __future__ import annotations
 

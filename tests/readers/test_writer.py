@@ -1,4 +1,4 @@
-"""What readers write block by block: where its pages begin, and how large its tables get."""
+"""The block writer that readers share: where pages begin, and how large tables get."""
 
 from __future__ import annotations
 

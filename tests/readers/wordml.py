@@ -1,4 +1,4 @@
-"""Word files written by hand, part by part: what no library at hand writes."""
+"""Makes Word files by hand, part by part, because no library here can write them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the tests of a book's life share: books in editions, a library to keep them in, jobs that can be held."""
+"""Helpers of the tests of editions: books in several editions, a library for them, and jobs that wait."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""bge-small over its real files; without them these tests are skipped."""
+"""bge-small with its real files; without them these tests are skipped."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Chunks: nothing lost, no cap broken, every anchor points at its text."""
+"""Chunks lose no text, exceed no cap, and have anchors that point at their text."""
 
 from __future__ import annotations
 

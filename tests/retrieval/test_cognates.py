@@ -1,4 +1,6 @@
-"""A question in a language that no book speaks is read by the words that look alike."""
+"""A question in a language that no book is written in is searched by cognates and by the glossary's
+translations.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""When to answer, and when to say that nothing was found."""
+"""The confidence that decides between an answer, a guess and "nothing found"."""
 
 from __future__ import annotations
 

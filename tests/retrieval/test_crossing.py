@@ -1,4 +1,6 @@
-"""A shelf that is asked in another language gets vectors for that in the background, and is found by them."""
+"""A shelf that gets questions in another language is embedded for it in the background, and then found by
+meaning.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The packed model runs on onnxruntime as it is meant to, whatever is asked beside it."""
+"""The packed e5 model computes the right vectors on onnxruntime, whatever else is in its batch."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A book is replaced while questions are answered from it: each sees one edition, whole, and places are not lost."""
+"""A book is replaced while questions are answered from it: each question sees one whole edition."""
 
 from __future__ import annotations
 

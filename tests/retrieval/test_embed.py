@@ -1,4 +1,4 @@
-"""Embedders by name: what is missing is said in one sentence."""
+"""Embedders are chosen by name; one sentence says what is missing."""
 
 from __future__ import annotations
 

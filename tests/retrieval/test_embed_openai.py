@@ -1,4 +1,4 @@
-"""The openai embedder against a loopback service as strict as the real one: over HTTP, by its own SDK."""
+"""The openai embedder, with its SDK, against a loopback service as strict as the real one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The figures: a passage counts only from its source, and only within what is read."""
+"""The figures of `evaluate`: a passage counts only if it is from the right source and within the first ones."""
 
 from __future__ import annotations
 

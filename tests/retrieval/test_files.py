@@ -1,4 +1,4 @@
-"""Which files a person means, and a reason for each that will not do."""
+"""The files that a path stands for, and a reason for each one that cannot be used."""
 
 from __future__ import annotations
 

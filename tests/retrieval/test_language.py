@@ -1,4 +1,4 @@
-"""Which language a question is in: short ones, other scripts, and names, which say nothing."""
+"""A question's language is recognised: short questions, other scripts, and names, which tell nothing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The library over real storage: what is found, what is handed on, and what is said of missing vectors."""
+"""The library on real storage: what it finds, what it hands on, and what it says about missing vectors."""
 
 from __future__ import annotations
 

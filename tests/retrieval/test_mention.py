@@ -1,4 +1,4 @@
-"""A name that is asked for: answered where a passage is about it, refused where its words only stand there."""
+"""A question for a name is answered if a passage is about it, and refused if the words only occur."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Vectors that are missing or damaged are made again by themselves, and words answer meanwhile."""
+"""Missing or damaged vectors are made again automatically; meanwhile the search uses words."""
 
 from __future__ import annotations
 

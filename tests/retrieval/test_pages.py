@@ -1,4 +1,4 @@
-"""On which page something stands: where its words begin, however much was found, grown or looked up around them."""
+"""The page of a citation is the one on which its words begin, however much text was added around them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Fusion: order is kept where rankings agree, and numbers stay in their range."""
+"""Fusion of rankings: it keeps an order on which they agree, and scores stay within their range."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A second look at the candidates: what it moves, what it may not move, and what happens without it."""
+"""The reranker: which candidates it moves, which it may not move, and what happens without it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A shelf in memory: statistics of its own, titles first, votes by language, honest confidence."""
+"""A shelf in memory: its own statistics, titles first, weights by language, honest confidence."""
 
 from __future__ import annotations
 

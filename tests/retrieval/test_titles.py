@@ -1,4 +1,4 @@
-"""Other names of a title."""
+"""Other forms of a title under which it is found."""
 
 from __future__ import annotations
 

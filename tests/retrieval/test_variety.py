@@ -1,4 +1,4 @@
-"""Variety: doubles are passed over, what a title brought is not."""
+"""Variety skips near-duplicates, but never what a title has found."""
 
 from __future__ import annotations
 

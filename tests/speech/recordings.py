@@ -1,4 +1,4 @@
-"""Recordings as telephones, Discord and Slack make them, without a word in them."""
+"""Recordings without words, in the formats of telephones, Discord and Slack."""
 
 from __future__ import annotations
 

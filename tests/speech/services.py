@@ -1,4 +1,4 @@
-"""A speech engine that asks a service, as the config makes it."""
+"""A speech engine that calls a service, made from the config."""
 
 from __future__ import annotations
 

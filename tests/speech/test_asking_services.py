@@ -1,4 +1,4 @@
-"""What is set for a provider goes with every request to it, with recordings, speech and vectors too."""
+"""A provider's settings also apply to its requests for transcription, speech and vectors."""
 
 from __future__ import annotations
 

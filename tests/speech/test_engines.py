@@ -1,4 +1,4 @@
-"""The engines for real, each with its process or its service, and processes that misbehave."""
+"""The real engines, each with its process or service, and processes that misbehave."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Ears on this machine: recordings cut into pieces, and the process that listens, however it ends.
+"""Speech recognition on this machine: recordings are cut into pieces, and its process may end in any way.
 
-CTranslate2 is `tests/fakes/whisper`; all else is the real thing. The real model: tests/extras/test_whisper.py.
+CTranslate2 is `tests/fakes/whisper`; everything else is real. For the real model see tests/extras/test_whisper.py.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What is read aloud in a voice channel: in order, one sentence after another, nothing twice, whatever fails."""
+"""Reading aloud in a voice channel: in order, sentence by sentence, nothing twice, whatever fails."""
 
 from __future__ import annotations
 

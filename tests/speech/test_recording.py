@@ -1,4 +1,4 @@
-"""How long a recording is, by its frames; and what is none."""
+"""A recording's length is counted from its frames; other files are recognised as no recording."""
 
 from __future__ import annotations
 

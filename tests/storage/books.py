@@ -1,4 +1,4 @@
-"""A made-up book for the storage tests, in the shapes that readers and chunkers hand over."""
+"""A made-up book for the storage tests, in the form in which readers and chunkers hand it over."""
 
 from __future__ import annotations
 

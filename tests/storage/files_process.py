@@ -1,4 +1,4 @@
-"""A process of the bot for tests: does what comes as lines of JSON, and says what came of it.
+"""A process of the bot for tests: it carries out lines of JSON and reports the results.
 
 Attachments are files in the folder of the second argument. One beside which there is a file `….held` never comes.
 """

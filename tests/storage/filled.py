@@ -1,4 +1,4 @@
-"""Databases with rows in every table, whichever tables there are; and what the engine's look like."""
+"""Databases with rows in every table, the engine's included."""
 
 from __future__ import annotations
 

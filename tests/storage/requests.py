@@ -1,4 +1,4 @@
-"""A request as the inbox receives it."""
+"""A request as the inbox stores it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A database's server that is away for a moment: what is asked waits for it, and nothing is lost or done twice."""
+"""The database server is away for a moment: calls wait for it, and nothing is lost or done twice."""
 
 from __future__ import annotations
 

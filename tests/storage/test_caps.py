@@ -1,4 +1,4 @@
-"""A call is refused where it might cost more than a cap leaves, however many are asked for at once."""
+"""The ledger refuses a call that might cost more than a cap leaves, however many are made at the same time."""
 
 from __future__ import annotations
 

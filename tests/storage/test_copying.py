@@ -1,4 +1,6 @@
-"""Backups and moves: from either kind of database into either, every row the same, and whole or not at all."""
+"""Backups and moves from either kind of database to either keep every row, and happen completely or not at
+all.
+"""
 
 from __future__ import annotations
 

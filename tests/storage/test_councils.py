@@ -1,4 +1,4 @@
-"""A council is kept as it goes and as it ends, found again by the end of its id, and forgotten whole."""
+"""A council is stored while it runs and when it ends, found by the end of its id, and deleted completely."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Transactions that lose nothing, and faults that have a name."""
+"""Transactions lose no write, and database errors have names."""
 
 from __future__ import annotations
 

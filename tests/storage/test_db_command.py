@@ -1,4 +1,4 @@
-"""`python -m bot db …` as it is typed: what it says, where it refuses, and how a bot goes on afterwards."""
+"""`python -m bot db …` on the command line: what it says, what it refuses, and how a bot goes on afterwards."""
 
 from __future__ import annotations
 

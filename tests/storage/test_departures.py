@@ -1,4 +1,4 @@
-"""A space that the bot has left: everything of it is deleted after a while, and nothing of any other space."""
+"""All data of a space that the bot has left is deleted after a while, and no other space's."""
 
 from __future__ import annotations
 

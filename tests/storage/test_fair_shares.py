@@ -1,4 +1,4 @@
-"""How numbered things are spread over the processes that share a Postgres, and taken over."""
+"""Numbered parts are spread over the processes that share a Postgres, and taken over when one ends."""
 
 from __future__ import annotations
 

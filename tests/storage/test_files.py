@@ -1,4 +1,4 @@
-"""Files by their keys: the same in a folder and in a store, and what a store does that fails."""
+"""Files by key: a folder and an object store behave the same, and a store's failures are handled."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Backups, moves, sizes and checks of files that are kept elsewhere than in the data folder, as they are typed."""
+"""Backups, moves, sizes and checks of files outside the data folder, on the command line."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files in S3, by the driver of the extra `objects` and over its real protocol."""
+"""Files in S3, with the driver of the extra `objects` and its real protocol."""
 
 from __future__ import annotations
 

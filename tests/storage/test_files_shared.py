@@ -1,5 +1,5 @@
-"""Processes with data folders of their own on one Postgres, whose files are in one place: what one has received, the
-others read, and go on with.
+"""Processes on one Postgres with separate data folders share their files: what one receives, the others can
+use.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""The engine loads in a thread while the rest of the bot goes on: what both import must be there before.
+"""The engine loads in a thread while the bot goes on: modules that both need must be imported before.
 
-In a process of its own, because only one that has just begun has libraries that are not imported yet.
+The test runs in a new process, because only there the libraries are not imported yet.
 """
 
 from __future__ import annotations

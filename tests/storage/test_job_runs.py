@@ -1,4 +1,4 @@
-"""A job and the run that it is a part of: which still go on, and what has become of them."""
+"""A job and its run: which jobs still go on, and how the others ended."""
 
 from __future__ import annotations
 

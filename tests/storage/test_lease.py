@@ -1,4 +1,4 @@
-"""The leases of processes that share a Postgres: who holds one, who loses it, and what they tell each other."""
+"""The leases of processes that share a Postgres: who holds one, who loses it, and the notices between them."""
 
 from __future__ import annotations
 

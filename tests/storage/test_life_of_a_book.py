@@ -1,4 +1,4 @@
-"""A book is built beside its shelf, swapped in within one moment, retired, and cleared away at last."""
+"""A book is built out of sight, put on the shelf in one moment, retired, and finally deleted."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One process at a time holds a data folder."""
+"""Only one process at a time holds a data folder."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The migrations arrive at the tables as they are declared, and cost nothing when there is nothing to do."""
+"""The migrations produce exactly the declared tables, and cost nothing if there is nothing to do."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An application on a Postgres: it takes up what others left, wherever they ran."""
+"""An application on Postgres takes over the runs of other processes, wherever those ran."""
 
 from __future__ import annotations
 

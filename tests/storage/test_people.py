@@ -1,4 +1,4 @@
-"""Whose rows are whose is declared on each table; by that alone what is kept about one person is found, and deleted."""
+"""Each table declares whose its rows are, so that a person's data can be found and deleted."""
 
 from __future__ import annotations
 

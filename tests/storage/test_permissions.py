@@ -1,4 +1,4 @@
-"""A data folder is its owner's alone; what others keep beside it is none of ours."""
+"""Only its owner can read a data folder; other programs' files in it are left alone."""
 
 from __future__ import annotations
 

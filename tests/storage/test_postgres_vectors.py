@@ -1,5 +1,5 @@
-"""What only the vectors in Postgres do: large shelves get an index, lost vectors are noticed, and a server that cannot
-have them is recognised.
+"""What only vectors in Postgres have: an index on large shelves, a check for lost vectors, and a check of the
+server.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The names under which proxies post: whose they are, in which space, and until when."""
+"""The names under which proxy bots post: whose they are, in which space, and for how long."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Answers to quizzes: the first of each learner counts, whatever is repeated; nothing is kept once a quiz has ended."""
+"""Answers to quizzes: each learner's first answer counts, and nothing is stored after a quiz has ended."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Each repository does what its name says, on SQLite and on Postgres."""
+"""Each repository's methods do what their names say, on SQLite and on Postgres."""
 
 from __future__ import annotations
 

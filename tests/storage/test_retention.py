@@ -1,4 +1,4 @@
-"""What is older than a number of days goes, in batches; what was spent, and what is still needed, stays."""
+"""Data older than the set number of days is deleted in batches; costs and data still in use are kept."""
 
 from __future__ import annotations
 

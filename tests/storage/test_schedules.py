@@ -1,4 +1,4 @@
-"""Schedules on both databases: two processes that look at the same time begin each of them once."""
+"""Two processes that look at the calendar at the same time start each schedule once, on both databases."""
 
 from __future__ import annotations
 

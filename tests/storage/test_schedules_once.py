@@ -1,4 +1,6 @@
-"""A hundred schedules on Postgres, due at once: each comes once, whoever looks, and whoever is killed meanwhile."""
+"""A hundred schedules that are due at once on Postgres: each runs once, even if a process is killed
+meanwhile.
+"""
 
 from __future__ import annotations
 

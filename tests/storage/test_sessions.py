@@ -1,4 +1,4 @@
-"""Sessions: one for each thread, and their exchanges and owners."""
+"""Sessions: one for each thread, with its exchanges and its owner."""
 
 from __future__ import annotations
 

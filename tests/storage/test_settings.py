@@ -1,4 +1,4 @@
-"""What a person, a channel and a space have set: side by side, and kept until it is reset."""
+"""The settings of a person, a channel and a space exist side by side until they are reset."""
 
 from __future__ import annotations
 

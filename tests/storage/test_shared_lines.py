@@ -1,4 +1,4 @@
-"""When the next run of a line may begin, where its answer may come from another process."""
+"""When the next run of a line may begin if another process still owes an answer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who has spent how much on what: grouped in the database, each space by itself, on both kinds of it."""
+"""Who spent how much on what: the database groups it by space, on both kinds of database."""
 
 from __future__ import annotations
 

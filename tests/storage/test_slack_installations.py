@@ -1,4 +1,4 @@
-"""slack_sdk's stores on our tables, on each kind of database: they fit, wait their turn, and find what was kept."""
+"""slack_sdk's installation stores on our tables, on each kind of database."""
 
 from __future__ import annotations
 

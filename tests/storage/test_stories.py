@@ -1,4 +1,4 @@
-"""Stories: the files of characters' cards, and turns by the ends of their ids."""
+"""Stories: the files of character cards, and turns by the end of their id."""
 
 from __future__ import annotations
 

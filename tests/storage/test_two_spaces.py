@@ -1,4 +1,4 @@
-"""Two spaces where everything has the same name, and nothing of the one is seen or changed by the other."""
+"""Two spaces in which everything has the same name do not see or change each other's data."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Vectors on a real Chroma in a folder, and in a real Postgres: near ones come first, nothing is doubled, damage has a
-name.
+"""Vectors in a real Chroma folder and a real Postgres: the nearest come first, none is doubled, damage is
+named.
 """
 
 from __future__ import annotations

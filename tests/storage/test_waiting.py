@@ -1,4 +1,4 @@
-"""Whether something ordered is on its way in a place, and how much is not shown yet, on SQLite and on Postgres."""
+"""What waits in a place, and how much has not been shown yet, on SQLite and on Postgres."""
 
 from __future__ import annotations
 

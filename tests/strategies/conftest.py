@@ -1,4 +1,4 @@
-"""A real shelf with all that is real around it, and a loopback model that helps to search it."""
+"""A real shelf, and a loopback model that helps to search it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Without a model, a question is read with the one before it where it leans on that, and only there."""
+"""Without a model, a question that leans on the previous one is read together with it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Search, read, search again: with words that only the first passages held."""
+"""Multi-hop search: a second search uses words that only the first one's passages contain."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A question taken apart: its parts are searched beside it, and cannot drown it."""
+"""Multi-question search: a question's parts are searched beside the question and cannot drown it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Follow-ups are made to stand alone and foreign questions put into the shelf's language: one call, when due."""
+"""Follow-ups are rewritten to stand alone, and foreign questions translated, in at most one call."""
 
 from __future__ import annotations
 

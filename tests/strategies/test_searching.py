@@ -1,4 +1,4 @@
-"""Findings put together, the names of strategies, and fences that nothing closes from inside."""
+"""How strategies merge findings, are named, and fence in quoted text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rules of who may do what: each rule, each verb, each platform and each way in, at the door and in words."""
+"""Access rules: each rule, for each verb, platform and way in, at the door and in words."""
 
 from __future__ import annotations
 

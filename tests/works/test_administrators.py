@@ -1,4 +1,4 @@
-"""docs/administrators.md: each command that it shows does what it says."""
+"""Each command in docs/administrators.md does what the page says."""
 
 from __future__ import annotations
 

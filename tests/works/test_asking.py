@@ -1,4 +1,4 @@
-"""A question from end to end on a real shelf: what its stages are called, and questions in any language."""
+"""A question from end to end on a real shelf: the titles of its stages, and questions in any language."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Budgets of people, groups, channels and the space: who sets them, whom they stop, and the word at 80 %."""
+"""Budgets of people, groups, channels and the space: who sets them, whom they stop, and the note at 80 %."""
 
 from __future__ import annotations
 

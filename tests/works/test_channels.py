@@ -1,4 +1,4 @@
-"""What a channel's settings do: which works run, what is asked where nothing is named, and what models are told."""
+"""What a channel's settings do: which works run, what is searched by default, and what models are told."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A marker that reaches a reader stands for a passage that supports its sentence."""
+"""Each citation marker that a reader sees stands for a passage that supports its sentence."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Clips that one process makes are stopped, skipped and taken back from another, and made by one alone."""
+"""Another process can stop, skip and delete clips that one process makes, and each clip is made once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What config.toml sets for a space holds where nobody has set anything, and a mistake in it is named at the start."""
+"""config.toml's settings for a space apply where nobody has set anything; mistakes in it are named at start."""
 
 from __future__ import annotations
 

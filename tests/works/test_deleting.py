@@ -1,4 +1,4 @@
-"""/sessions delete keeps no word of the conversation: not in a row, nor in what a database's file still holds."""
+"""/sessions delete leaves no word of the conversation: not in a row, nor in the bytes of a database file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A question in a thread that was there before: the answer knows what people said in it, and obeys none of it."""
+"""A question in an existing thread: the answer knows what people said there, and obeys none of it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is said where there is no book, and where a plain question goes then."""
+"""What the bot says if there is no book, and where a plain question goes then."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""/settings export and import: one file has all that a space shares, and nothing is applied by halves."""
+"""/settings export and import: one file has everything that a space shares, and is applied as a whole or not
+at all.
+"""
 
 from __future__ import annotations
 

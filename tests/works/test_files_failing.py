@@ -1,4 +1,4 @@
-"""The place of files is gone, refuses, is slow, or loses its connection at each call: nothing is lost."""
+"""The file storage is gone, refuses, is slow, or loses its connection at each call: nothing is lost."""
 
 from __future__ import annotations
 

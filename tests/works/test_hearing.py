@@ -1,4 +1,4 @@
-"""A recording becomes words, which whoever has spoken plays, changes or leaves: through the real application."""
+"""A recording becomes words that only the speaker can play, change or discard, through the real application."""
 
 from __future__ import annotations
 

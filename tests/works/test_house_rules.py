@@ -1,4 +1,4 @@
-"""House rules: kept by number, found beside the books and before them, changed by admins alone."""
+"""House rules: numbered, searched before the books, changed by admins only."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files that come with a request: fetched once, checked before and after, gone when the run is over."""
+"""A request's attachments are downloaded once, checked before and after, and deleted when the run is over."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""A question with the newest messages of its place: they reach the model as data, and a notice says whose they are."""
+"""A question with the newest messages of its place: they reach the model as data, and a note names their
+authors.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Jobs that replace books, in the whole application: stopped, cut off or failed, and what is left of them."""
+"""Jobs that replace books in the whole application: stopped, cut off or failed, and what they leave."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Library jobs: how far they are is seen while they work, and whoever may stops them."""
+"""Library jobs show their progress, and people who may can stop them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who asks for text recognition that is not installed is told how to install it, and nothing is added unread."""
+"""If text recognition is not installed, the bot says how to install it and adds nothing unread."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One book is shown: what it holds, its sections as a tree, the first page of a PDF."""
+"""A book is shown: its contents, its sections as a tree, the first page of a PDF."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""What of a file could not be read is said when it is added, in the list, where it is shown, and under answers."""
+"""The bot names what it could not read of a file: when it is added, in the list, where it is shown, under
+answers.
+"""
 
 from __future__ import annotations
 

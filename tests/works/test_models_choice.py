@@ -1,4 +1,4 @@
-"""/models: what a space uses and what is on this machine is listed, tried and chosen by admins, for good."""
+"""/models lists a space's models and those on this machine; admins can try and choose one for good."""
 
 from __future__ import annotations
 

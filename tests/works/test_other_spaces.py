@@ -1,4 +1,4 @@
-"""Nobody reads or changes what another space keeps, whatever ids, names and buttons they have."""
+"""Nobody reads or changes another space's data, whatever ids, names and buttons they have."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A message that does not address the bot, where it listens to everything: in doubt a small model says what it is."""
+"""Where the bot reads every message, a small model decides in doubt whether one is for it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The page on privacy: filled in from the configuration, in both languages, and as the guide shows it."""
+"""The privacy page is filled in from the configuration, in both languages, and as the guide shows it."""
 
 from __future__ import annotations
 

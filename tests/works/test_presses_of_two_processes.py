@@ -1,4 +1,4 @@
-"""Two people press buttons at the same time, each in another process: one comes first, and nothing is done twice."""
+"""Two people press buttons at the same time in two processes: one is first, and nothing is done twice."""
 
 from __future__ import annotations
 

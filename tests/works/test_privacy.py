@@ -1,4 +1,4 @@
-"""/privacy through the real application: a person's own is handed out and deleted; nobody else's is touched."""
+"""/privacy exports and deletes a person's own data and touches nobody else's, through the real application."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""/prompts through the real application: shown, changed per space, checked before it is kept."""
+"""/prompts through the real application: shown, changed per space, checked before saving."""
 
 from __future__ import annotations
 

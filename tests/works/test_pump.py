@@ -1,4 +1,4 @@
-"""What a step tells while it runs comes out of it at once, the newest only; and nobody is left behind."""
+"""A step's progress is passed on while it runs, only the newest, and no task is left behind."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A question brings its own text: read for it alone, cited like a book, and gone when the question is answered."""
+"""A file that comes with a question is read for it alone, cited like a book, and deleted after the answer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""A question brings pictures: looked at by a model that sees, else said not to be; and gone when it is answered."""
+"""Pictures that come with a question are read by a model that sees, or else named as unread, and then
+deleted.
+"""
 
 from __future__ import annotations
 

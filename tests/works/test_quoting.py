@@ -1,4 +1,4 @@
-"""What is quoted without a model: lines that flow, and rows under their table's heading."""
+"""Quotes without a model: wrapped lines are joined, and rows have their table's heading."""
 
 from __future__ import annotations
 

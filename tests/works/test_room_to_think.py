@@ -1,4 +1,4 @@
-"""No call of any work is limited to the words that it wants: thoughts count into the limit, too."""
+"""No work limits a call to the length of its answer, because thoughts count towards the limit."""
 
 from __future__ import annotations
 

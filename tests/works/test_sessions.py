@@ -1,4 +1,4 @@
-"""/sessions through the real application: a person finds their own conversations again, and nobody else's."""
+"""/sessions lets a person find their own conversations, and nobody else's, through the real application."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""/settings through the real application: who may set what for whom, what is said of it, and that it takes effect."""
+"""/settings through the real application: who may set what for whom, what the bot says, and that it takes
+effect.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Settings, access and usage in the words of a person who reads Portuguese; what is shown can be typed."""
+"""Settings, access and usage in Portuguese: every value that is shown can be typed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""/tour: five steps, each with a button for the next, and every command that it names can be typed."""
+"""/tour has five steps, each with a button for the next, and every command that it names can be typed."""
 
 from __future__ import annotations
 

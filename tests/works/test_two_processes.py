@@ -1,4 +1,4 @@
-"""What one process changes, another knows within a second: every verb of the table, on a real Postgres."""
+"""A change in one process is known to the other within a second: every verb of the table, on a real Postgres."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""/usage: whoever asks sees what they have spent, an admin what everybody has, and nobody another space."""
+"""/usage: a person sees what they have spent, an admin what everybody has, and nobody another space's."""
 
 from __future__ import annotations
 

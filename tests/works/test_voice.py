@@ -1,4 +1,6 @@
-"""/voice through the real application: what may be set for whom, what then holds, and what the doctor says."""
+"""/voice through the real application: what can be set for whom, which setting applies, and what the doctor
+says.
+"""
 
 from __future__ import annotations
 

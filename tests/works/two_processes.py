@@ -1,4 +1,4 @@
-"""Two processes of the bot on one Postgres, in neither of which anything is known that the other has changed."""
+"""Two processes of the bot on one Postgres, to test that each learns of the other's changes."""
 
 from __future__ import annotations
 

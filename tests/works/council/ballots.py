@@ -1,4 +1,4 @@
-"""Ballots of three responses, as judges write them and as a response forges them."""
+"""Ballots on three responses, as judges write them and as a response forges them."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""A council at a table: the real work, models and database, and the fake council service over loopback.
+"""A council at a table: the real work, models and database, with the fake council service on loopback.
 
-Knows no platform and no engine: a run keeps its steps in memory.
+Uses no platform and no engine: a run keeps its steps in memory.
 """
 
 from __future__ import annotations

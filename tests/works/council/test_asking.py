@@ -1,4 +1,4 @@
-"""What people see of a council: its stages, what it does when something fails, and what it keeps."""
+"""What people see of a council: its stages, its behaviour when something fails, and what it stores."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A ballot says what its judge says: not what it quotes, and nothing that it does not say."""
+"""A ballot is read as its judge meant it, without what it quotes or does not say."""
 
 from __future__ import annotations
 

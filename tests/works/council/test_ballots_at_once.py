@@ -1,4 +1,4 @@
-"""No text makes the ballot's reader slow: its time grows with the length of the text and no faster."""
+"""No text makes the ballot reader slow: its time grows linearly with the text."""
 
 from __future__ import annotations
 

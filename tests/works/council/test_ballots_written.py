@@ -1,4 +1,4 @@
-"""Ballots that were written down before anybody looked at how they are read: none is read wrongly, most rightly."""
+"""Ballots that were written before the reader existed: none is read wrongly, most are read correctly."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""What a council has a service keep is read again: by the rules of both services that charge for keeping."""
+"""What a council writes to a service's cache is read again, by the rules of both services that charge for
+writing.
+"""
 
 from __future__ import annotations
 

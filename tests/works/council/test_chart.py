@@ -1,4 +1,4 @@
-"""The picture itself: every line is on it, whatever its members are called, and it can be read."""
+"""The chart has a readable line for every member, whatever the members are called."""
 
 from __future__ import annotations
 

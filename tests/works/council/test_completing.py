@@ -1,4 +1,4 @@
-"""What is offered while somebody types about a council."""
+"""Suggestions while somebody types a council command."""
 
 from __future__ import annotations
 

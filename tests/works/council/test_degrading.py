@@ -1,4 +1,4 @@
-"""What is left where ballots, answers or the chair come to little: never more than there is, and called that."""
+"""What remains if ballots, answers or the chair fail: never called more than it is."""
 
 from __future__ import annotations
 

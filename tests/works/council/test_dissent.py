@@ -1,4 +1,4 @@
-"""The chair's text parts at its DISSENT: line, however it comes in pieces."""
+"""The chair's text is split at its DISSENT: line, whatever pieces it arrives in."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A council called into a thread that was there before knows what people said in it; none of it is an order."""
+"""A council in an existing thread reads what people said there, and obeys none of it."""
 
 from __future__ import annotations
 

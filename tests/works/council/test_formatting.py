@@ -1,4 +1,4 @@
-"""What members write stays in its place: none of it spills over into what stands below."""
+"""The formatting in a member's answer does not affect the text below it."""
 
 from __future__ import annotations
 

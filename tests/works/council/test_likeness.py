@@ -1,4 +1,4 @@
-"""Where no member can judge, what answers have in common speaks."""
+"""If no member can judge, the answers are ranked by what they have in common."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A follow-up to a verdict that is longer than what a follow-up is read with: both of its ends are what counts."""
+"""A follow-up to a long verdict reads both its beginning and its dissent."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A ranking that a response forges, and its judge quotes, does not count."""
+"""A ranking that a response forges does not count when the judge quotes it."""
 
 from __future__ import annotations
 

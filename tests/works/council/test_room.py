@@ -1,4 +1,4 @@
-"""Short tasks of models that think first: what is wanted of them is delivered whole."""
+"""Short tasks leave room for models that think first: their answers come whole."""
 
 from __future__ import annotations
 

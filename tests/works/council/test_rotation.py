@@ -1,4 +1,4 @@
-"""No response stands where it gains by it, over all judges."""
+"""No response gains by its position, over all judges."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who sits in the council: set from chat by a space's admins, over what config.toml says."""
+"""Admins of a space choose the council's members in chat, in place of config.toml's."""
 
 from __future__ import annotations
 

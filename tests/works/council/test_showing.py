@@ -1,4 +1,4 @@
-"""A council looked into afterwards: word for word, by those who could see it, and with nothing breaking the page."""
+"""A past council is shown word for word, only to those who could see it, and nothing breaks the page."""
 
 from __future__ import annotations
 

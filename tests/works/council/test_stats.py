@@ -1,4 +1,4 @@
-"""How members fared: counted per space, told in a table, and drawn off the event loop."""
+"""Statistics of members: counted per space, shown in a table, and drawn off the event loop."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The count, against cases that were counted by hand elsewhere."""
+"""The tally agrees with published elections that were counted by hand."""
 
 from __future__ import annotations
 

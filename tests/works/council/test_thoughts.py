@@ -1,4 +1,4 @@
-"""What a model thinks aloud before it answers is nobody's answer."""
+"""A model's thoughts before its answer are not part of the answer."""
 
 from __future__ import annotations
 

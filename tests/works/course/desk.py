@@ -1,4 +1,4 @@
-"""An app whose people take courses in, and see what is said."""
+"""An app in which people add courses and see the answers."""
 
 from __future__ import annotations
 

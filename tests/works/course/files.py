@@ -1,4 +1,4 @@
-"""The courses of the tests, and each made into the kinds of files that a course comes in."""
+"""The courses of the tests, in each kind of file that a course may have."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""People who learn at one desk, and what they answer."""
+"""Several learners at one desk, and their answers."""
 
 from __future__ import annotations
 

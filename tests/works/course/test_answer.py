@@ -1,4 +1,4 @@
-"""A question to the courses from end to end: by a model with tools, by one without, and by code alone."""
+"""A question to the courses from end to end: with tools, without tools, and without a model."""
 
 from __future__ import annotations
 

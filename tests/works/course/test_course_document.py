@@ -1,4 +1,4 @@
-"""What is read as a course, and what of it: out of each kind of file, and whatever its author has left out."""
+"""The parser of courses reads each kind of file, whatever its author has left out."""
 
 from __future__ import annotations
 

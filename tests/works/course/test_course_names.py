@@ -1,4 +1,4 @@
-"""Which course a name means, by words alone: a part of the title, initials, a slip; and when it means none."""
+"""A course is found by a part of its title, by initials, or despite a typing mistake; other names find none."""
 
 from __future__ import annotations
 

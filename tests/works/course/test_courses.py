@@ -1,4 +1,4 @@
-"""Courses come in, change, go, and are looked through, by the library's own jobs and apart from its books."""
+"""Courses are added, changed, removed and listed with the library's jobs, apart from its books."""
 
 from __future__ import annotations
 

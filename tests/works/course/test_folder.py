@@ -1,4 +1,4 @@
-"""A folder as teachers keep it is one course, and its files in order are the lessons."""
+"""A teacher's folder is one course, and its files in order are the lessons."""
 
 from __future__ import annotations
 

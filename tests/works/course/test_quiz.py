@@ -1,4 +1,4 @@
-"""Quizzes from end to end: made by a model or by code, answered once by each learner, scored, and asked again."""
+"""Quizzes from end to end: made by a model or by code, answered once by each learner, scored, and repeated."""
 
 from __future__ import annotations
 

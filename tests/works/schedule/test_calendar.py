@@ -1,4 +1,4 @@
-"""The calendar over a real app: what is due comes once, late things as they say, and nothing where nothing is left."""
+"""The calendar in a real app: due schedules run once, and missed ones as they are set."""
 
 from __future__ import annotations
 

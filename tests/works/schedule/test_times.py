@@ -1,4 +1,4 @@
-"""The times of a schedule: as people type them, and as the clocks of its zone repeat them."""
+"""Typed times are read, and repeat by the clock of their zone."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""A question to a script from end to end: intents and tiers, tools and evidence, checked quotations; and no model."""
+"""A question to a script from end to end: intents and tiers, tools and evidence, checked quotations; and
+without a model.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Each intent in each tier on each of the three wires: what a model is told and offered, and what is shown."""
+"""Each intent in each tier on each of the three wires: what the model gets, and what people see."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A script is looked into once for its contents, in the background; half of it is used and said to be half."""
+"""A script is analysed once, in the background; half an analysis is used and called half."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""What is no script, or a strange one, given to `/script add`: one clear sentence each, and nothing is lost.
+"""Bad files for `/script add`: each gets one clear sentence, and nothing is lost.
 
-Time is the processor's, of the bot and of the parsers' processes; memory is bounded by the parser's own limits.
+Times are processor times, of the bot and the parsers' processes; the parser's own limits bound its memory.
 """
 
 from __future__ import annotations

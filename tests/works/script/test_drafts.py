@@ -1,4 +1,4 @@
-"""A script's drafts are kept, listed and compared, for those alone who may read it."""
+"""A script's drafts are stored, listed and compared, only for people who may read it."""
 
 from __future__ import annotations
 

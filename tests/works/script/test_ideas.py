@@ -1,4 +1,6 @@
-"""A brainstorm's ideas are kept with the script, told to the next one, dropped, and go with whoever has asked."""
+"""A brainstorm's ideas are stored with the script, reach the next brainstorm, and go with the person who
+asked.
+"""
 
 from __future__ import annotations
 

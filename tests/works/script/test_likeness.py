@@ -1,4 +1,4 @@
-"""Scenes are found by their meaning beside their words, once an embedder has seen them; by words until then."""
+"""Scenes are found by meaning and by words once they are embedded; until then by words."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is known of a script without a model: scenes, figures, what a draft changed, which words stand in it."""
+"""What code finds in a script without a model: scenes, figures, changes of a draft, quoted words."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Scripts come in, change, are shown and handed out, and nobody reads one that they may not."""
+"""Scripts are added, changed, shown and exported, and only people who may read one can."""
 
 from __future__ import annotations
 

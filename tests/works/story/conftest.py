@@ -1,4 +1,4 @@
-"""What the tests of stories share."""
+"""Fixtures of the stories' tests."""
 
 from __future__ import annotations
 

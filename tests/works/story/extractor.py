@@ -1,4 +1,4 @@
-"""A scripted writer with an extractor, and a story played with both."""
+"""A scripted writer and extractor, and a story played with both."""
 
 from __future__ import annotations
 

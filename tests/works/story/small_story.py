@@ -1,4 +1,4 @@
-"""A small story as a tree of its file, in which most kinds of references occur."""
+"""A small story file as a tree, in which most kinds of references occur."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A story without a database: nodes in a row, folded."""
+"""A story without a database: a list of nodes, folded."""
 
 from __future__ import annotations
 

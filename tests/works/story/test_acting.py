@@ -1,4 +1,4 @@
-"""A table of sentences about a player's character: those that act or speak for it, and those that it may be in."""
+"""A table of sentences about a player's character: which ones act or speak for it, and which do not."""
 
 from __future__ import annotations
 

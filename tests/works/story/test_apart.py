@@ -1,4 +1,4 @@
-"""Two spaces, in each a story with the same names for everything on two branches, played at once: nothing crosses."""
+"""Two spaces play stories with the same names on two branches at once, and nothing crosses."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A story's arc: proposed, written and changed by people, told to the writer, reached by what a scene tells."""
+"""A story's arc: proposed, edited by people, told to the writer, and reached by a scene."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A brainstorm that goes on over several turns, and what is taken out of it into the story."""
+"""A brainstorm continues over several turns, and its ideas can be put into the story."""
 
 from __future__ import annotations
 

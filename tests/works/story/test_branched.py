@@ -1,4 +1,4 @@
-"""A branch that is folded from its parent in memory is the one that its nodes make."""
+"""A branch that is folded from its parent in memory equals the one folded from its nodes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The buttons of a story: each acts on the scene that it stands under, whoever presses it and however late."""
+"""Each button of a story acts on its own scene, whoever presses it and however late."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The cast: who replies alone, who keeps quiet, whom the writer thinks up, and how their words are shown."""
+"""The cast: who replies alone, who stays silent, who is made up by the writer, and how their words are shown."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The order in which a writer is told of a story, and how much of it stays the same from turn to turn."""
+"""The order of a writer's prompt, and how much of it stays the same from turn to turn."""
 
 from __future__ import annotations
 

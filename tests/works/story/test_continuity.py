@@ -1,4 +1,4 @@
-"""What code alone finds that cannot be: the dead act, one thing is held by two, somebody is suddenly elsewhere."""
+"""Code finds contradictions: the dead act, two people hold one thing, somebody is suddenly elsewhere."""
 
 from __future__ import annotations
 

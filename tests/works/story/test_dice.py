@@ -1,4 +1,4 @@
-"""Dice in a player's turn: found where they are meant and nowhere else, rolled, told to people and to the writer."""
+"""Dice in a player's turn are found only where they are meant, rolled, and shown to people and to the writer."""
 
 from __future__ import annotations
 

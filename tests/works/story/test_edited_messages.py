@@ -1,4 +1,4 @@
-"""A message of a turn that its author edits or deletes once the turn was played."""
+"""The author edits or deletes the message of a turn after it was played."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""What the writer is told of long ago: the right scene, once, the same for every version, and of this branch alone."""
+"""The writer gets excerpts of the right past scenes: once, the same for each version, and of this branch
+only.
+"""
 
 from __future__ import annotations
 

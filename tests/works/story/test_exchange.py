@@ -1,4 +1,4 @@
-"""A story to a file and back: what comes in is what went out, and nobody's id goes with it."""
+"""An exported story is the same after import, and nobody's id is in the file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""When the extractor looks into scenes, and what it may answer without harm."""
+"""When the extractor reads scenes, and which of its answers do no harm."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A story's settings in the words of a person who reads Portuguese."""
+"""A story's settings are shown in Portuguese to a person who reads Portuguese."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Initiative: the order of a fight, whose turn it is, and what ends with a turn; kept in the story's log."""
+"""Initiative: the order of a fight, whose turn it is, and what ends with a turn; stored in the story's log."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""An interview with a character: from what it knows, in its voice, over several questions; the story stays as it is."""
+"""An interview with a character uses what it knows and its voice, over several questions, and leaves the
+story alone.
+"""
 
 from __future__ import annotations
 

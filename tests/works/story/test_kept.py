@@ -1,4 +1,4 @@
-"""Characters and worlds that outlive a story: kept, brought into another one, shared, and whose they are."""
+"""Characters and worlds that outlive a story: kept, brought into another story, shared, and who owns them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whatever is played in whatever order: what is seen, and what is remembered, is what a small model says."""
+"""Whatever order verbs are played in, the shown and remembered story equals that of a small reference model."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The logs of a storage: appended to once, read as seldom as possible, and kept in memory within a limit."""
+"""The logs of a storage are appended to once, rarely read, and cached in memory up to a limit."""
 
 from __future__ import annotations
 

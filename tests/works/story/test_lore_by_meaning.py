@@ -1,4 +1,4 @@
-"""The lorebook by meaning, beside its keywords: within one budget, kept with the scene, and gone with an entry."""
+"""Lore is found by meaning as well as by keywords: one budget, kept with the scene, and gone with its entry."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""World Info means what its format says: macros, decorators, recursion, chance and groups; the same on every replay."""
+"""World Info works as its format defines: macros, decorators, recursion, chance and groups; the same on every
+replay.
+"""
 
 from __future__ import annotations
 

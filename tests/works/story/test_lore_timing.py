@@ -1,4 +1,6 @@
-"""Entries that stay, cool down or wait, those for some characters, and where they stand: all of it from the log."""
+"""Lore entries that are sticky, cool down, wait, or belong to some characters: all of it follows from the
+log.
+"""
 
 from __future__ import annotations
 

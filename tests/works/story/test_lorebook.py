@@ -1,4 +1,4 @@
-"""A lorebook: which entries a scene calls up, as SillyTavern's manual has it, and the same on every replay."""
+"""A lorebook: which entries a scene activates, as SillyTavern's manual defines it, the same on every replay."""
 
 from __future__ import annotations
 

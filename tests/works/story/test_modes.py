@@ -1,4 +1,4 @@
-"""Who takes a turn: one player after the other, the game master, or whoever wins a vote."""
+"""Who takes a turn: the players in order, the game master, or the winner of a vote."""
 
 from __future__ import annotations
 

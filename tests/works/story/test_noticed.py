@@ -1,4 +1,4 @@
-"""People who keep coming up without being in the cast: offered once, under the scene, and added by a press."""
+"""A recurring person who is not in the cast is offered once, under the scene, and added with a button."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who may open a story, and the one thread that plays a branch of it."""
+"""Who may open a story, and the one thread in which a branch is played."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Chapters that the writer outlines: read out of whatever it wrote, begun where the story stands, from an idea too."""
+"""Chapters that the writer outlines, from the story or from an idea, are read from whatever it wrote."""
 
 from __future__ import annotations
 

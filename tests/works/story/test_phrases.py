@@ -1,4 +1,4 @@
-"""Phrases that come too often: counted over the last scenes, without names, and told to the writer alone."""
+"""Overused phrases of the last scenes, names left out, are counted and told to the writer only."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the first turn of a process needs is made ready behind the start, and each turn goes on from the one before."""
+"""A process prepares its first turn behind the start, and each turn reuses the work of the one before."""
 
 from __future__ import annotations
 

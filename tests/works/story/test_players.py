@@ -1,4 +1,6 @@
-"""A scene that speaks or acts for a player's character: told by code, written on once more, then shown with a word."""
+"""A scene that speaks or acts for a player's character is recognised by code, continued once more, then shown
+with a note.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Plot threads: noted by the extractor, corrected by people, offered to the choices; with undo and on branches."""
+"""Plot threads: noted by the extractor, corrected by people, offered to the choices; with undo and on
+branches.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who was there, and that nobody recalls a scene without having been in it: by words and by meaning, on any branch."""
+"""Nobody recalls a scene in which they were not present: by words and by meaning, on any branch."""
 
 from __future__ import annotations
 

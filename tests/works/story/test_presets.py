@@ -1,4 +1,6 @@
-"""Presets of how two deal with each other: those that come along, one's own over them, mistakes by their line."""
+"""Presets of how two characters treat each other: built-in ones, one's own over them, mistakes with their
+line.
+"""
 
 from __future__ import annotations
 

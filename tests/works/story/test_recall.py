@@ -1,4 +1,6 @@
-"""What players ask a story's memory: moments with their reasons, pins, what is recalled no more, and recaps."""
+"""What players can ask a story's memory: moments with their reasons, pins, what to recall no more, and
+recaps.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A refusal in prose is told from a scene, and never becomes one."""
+"""A refusal in prose is distinguished from a scene, and never becomes one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a table agrees on, and the stop card: what it takes away is gone from everything."""
+"""What a table agrees on, and the stop card, which removes a scene from everything."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A story played line by line through the real application, with a scripted writer."""
+"""A story is played line by line through the real application, with a scripted writer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Nothing of a game master's screen reaches the table: every verb is played as a player, and as an admin."""
+"""Nothing behind a game master's screen reaches the table: every verb is played as a player and as an admin."""
 
 from __future__ import annotations
 

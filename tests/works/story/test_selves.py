@@ -1,4 +1,4 @@
-"""A person with several characters: whose they are, as which of them a turn is, and what of them stays with a fork."""
+"""A person with several characters: which are theirs, which one a turn is by, and what a fork keeps."""
 
 from __future__ import annotations
 

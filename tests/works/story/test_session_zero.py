@@ -1,4 +1,4 @@
-"""Session zero: a table agrees on a story, question by question, by whomever, with a break in between."""
+"""Session zero: the players of a table agree on a story, question by question, with a break in between."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sheets of characters: numbers by a template, changed by people, kept in the story's log."""
+"""Character sheets: numbers by a template, changed by people, stored in the story's log."""
 
 from __future__ import annotations
 

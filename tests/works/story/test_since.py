@@ -1,4 +1,4 @@
-"""Since when a recap tells: as people say it, in their time zone; and what is none."""
+"""The start of a recap, as people type it in their time zone; other texts are refused."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The story so far: each summary is made once, counts on exactly the branch that it is of, and keeps the cache."""
+"""The story so far: each summary is made once, counts only on its branch, and keeps the cache valid."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""What a small model finds in scenes: state, chapters, contradictions; late, corrected, on another branch."""
+"""The story's state that the extractor finds in scenes: chapters, contradictions, corrections, late answers,
+branches.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How often a turn and a fork ask the database: most of what they cost is the way to it."""
+"""A turn and a fork need few database statements, because round trips are most of their cost."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What goes with a scene that a stop card withdraws, or that no longer counts."""
+"""What goes with a scene that a stop card removes, or that no longer counts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What players take along: files that come in again as what went out, and tell nothing that was taken back."""
+"""Exported files can be imported again unchanged, and contain nothing that was taken back."""
 
 from __future__ import annotations
 

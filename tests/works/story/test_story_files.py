@@ -1,4 +1,4 @@
-"""What the reader of a story's file takes, passes over, and refuses with a sentence."""
+"""What the reader of a story file reads, skips, and refuses with a sentence."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files that players bring: into a story that is played, or as one of their own, once, whatever a crash repeats."""
+"""Files that players import, into the current story or as a new one: once, even after a crash."""
 
 from __future__ import annotations
 

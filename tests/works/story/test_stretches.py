@@ -1,4 +1,4 @@
-"""An imported chat log is looked into by stretches, in the background; what was found is of its lines."""
+"""The extractor reads an imported chat log in stretches, in the background, and links its findings to lines."""
 
 from __future__ import annotations
 

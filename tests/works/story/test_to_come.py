@@ -1,4 +1,4 @@
-"""What is to come in a story: who may read it, and that no verb tells it where others read along."""
+"""The story's future: who may read it, and that no verb shows it where others read along."""
 
 from __future__ import annotations
 

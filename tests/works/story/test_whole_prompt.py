@@ -1,4 +1,4 @@
-"""All that a writer is told in a turn of a long story, in seed 000's order, and never more than there is room for."""
+"""The whole prompt for a turn of a long story: in the order of seed 000, and never larger than the window."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Stories in files as NovelAI writes them."""
+"""Stories in files of NovelAI's formats."""
 
 from __future__ import annotations
 

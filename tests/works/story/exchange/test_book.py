@@ -1,4 +1,4 @@
-"""A story as a book: what was told and nothing else, an EPUB that its validator takes, in time."""
+"""A story as a book has only what was told, as an EPUB that passes validation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Characters in the files of other programs: what comes in goes out with every field, and what harms is refused."""
+"""Character files of other programs keep every field on export, and harmful files are refused."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Numbers in JSON go out as they came in."""
+"""Numbers in JSON are exported as they were imported."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Stories, characters and lore of other programs, in files as those write them."""
+"""Stories, characters and lore are imported from the files of other programs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Chats of other programs: what was said by whom, every swipe as a version, and each bad line by its number."""
+"""Chats of other programs keep their speakers, each swipe as a version, and each bad line is named by number."""
 
 from __future__ import annotations
 

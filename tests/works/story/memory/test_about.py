@@ -1,4 +1,4 @@
-"""When and where a piece is: a played turn's chapter or day, and its place, as its branch knows them."""
+"""A piece knows when and where it is: its chapter or day, and its place, as its branch has them."""
 
 from __future__ import annotations
 

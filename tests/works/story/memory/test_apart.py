@@ -1,4 +1,4 @@
-"""Two spaces, in each a story of the same title, cast and words, on two branches of the same names: nothing crosses."""
+"""Two spaces with stories of the same title, cast, words and branches do not see each other's memory."""
 
 from __future__ import annotations
 

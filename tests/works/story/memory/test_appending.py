@@ -1,4 +1,4 @@
-"""What a turn costs to index: its own pieces alone, however long the story is."""
+"""Indexing a turn costs only its own pieces, however long the story is."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What nobody should ask or tell: it costs little, and what is there is found all the same."""
+"""Odd queries and stories cost little, and the memory still finds what is there."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Many past scenes in little room: the best ones broadly, of the others the sentence that was found."""
+"""Many past scenes fit in little room: the best ones in full, of the others the sentence that was found."""
 
 from __future__ import annotations
 

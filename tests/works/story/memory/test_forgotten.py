@@ -1,4 +1,4 @@
-"""What is to be forgotten is told to no writer, also where it stands beside what is found."""
+"""A forgotten scene or line is not told to a writer, not even as a neighbour of what is found."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pieces by their words: what is found first, and that a branch feels nothing of its siblings."""
+"""The index finds pieces by their words, and a branch is not affected by its siblings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Of a person whose data is deleted nothing stays that was made of that person's words."""
+"""Nothing made of a deleted person's words is left."""
 
 from __future__ import annotations
 

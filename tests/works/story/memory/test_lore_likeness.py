@@ -1,4 +1,4 @@
-"""How many entries of a lorebook are found in other words, and how many wrongly,, by each model."""
+"""How many lore entries each model finds by other words, and how many wrongly."""
 
 from __future__ import annotations
 

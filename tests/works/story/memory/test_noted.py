@@ -1,4 +1,6 @@
-"""What a small model found in a turn is found by itself, and speaks for that turn; switched, forgotten, replaced."""
+"""What the extractor notes about a turn is found by search and counts for that turn; flipped, forgotten,
+replaced.
+"""
 
 from __future__ import annotations
 

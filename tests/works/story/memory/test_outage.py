@@ -1,4 +1,4 @@
-"""An embedder that fails for a while, over HTTP: words do meanwhile, and later the vectors are caught up with."""
+"""An embedder fails for a while over HTTP: the search uses words, and the vectors are made later."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A turn as pieces: nothing is lost, nothing is too long, what was withdrawn is none."""
+"""A turn is cut into pieces: nothing is lost, none is too long, and withdrawn words are left out."""
 
 from __future__ import annotations
 

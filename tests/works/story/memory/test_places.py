@@ -1,4 +1,4 @@
-"""A turn is embedded once, whether a small model looks into its scene first or not."""
+"""A turn is embedded once, whether or not the extractor has read its scene first."""
 
 from __future__ import annotations
 

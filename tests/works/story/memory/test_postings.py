@@ -1,4 +1,4 @@
-"""A term's postings come back as they were added, however rare or frequent it is."""
+"""The postings of a term come back as they were added, however rare or frequent it is."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A person who is named in one scene of three hundred is found first, however and in whatever language it is asked."""
+"""A person who is named in one of three hundred scenes is found first, in any wording or language."""
 
 from __future__ import annotations
 

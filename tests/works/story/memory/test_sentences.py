@@ -1,4 +1,6 @@
-"""A piece is found by its best sentence, by the model of both languages, and not by what is near to everything."""
+"""A piece is found by its best sentence, with the model of both languages, and not by sentences close to
+everything.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What keeps the index small changes nothing of what is found."""
+"""The measures that keep the index small do not change what is found."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Vectors held small find what floats find."""
+"""Packed vectors find what float vectors find."""
 
 from __future__ import annotations
 
