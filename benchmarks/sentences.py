@@ -72,7 +72,7 @@ def history_of(story: Story) -> History:
 def texts_of(asked: Asked, *, by_sentence: bool) -> tuple[list[str], NDArray[np.int64]]:
     """What is searched, and the number of the piece that each text is of."""
     story, path = asked.story, asked.history.turns
-    titles, texts, numbers = state.titles(story, path), list[str](), list[int]()
+    titles, texts, numbers = state.chapter_titles(story, path), list[str](), list[int]()
     for at, turn in enumerate(path):
         chapter = state.title_at(titles, at)
         for node, pieces in pieces_of(story.turns[turn], chapter).items():

@@ -39,7 +39,7 @@ from bot.works.story.turn.context import Parts
 from bot.works.story.turn.session_zero import BEGIN, STEPS
 from bot.works.story.world.agreement import AGREED
 from bot.works.story.world.state import FIELDS
-from bot.works.story.world.world import OPTIONS
+from bot.works.story.world.world_verbs import OPTIONS
 from storage.councils import CouncilKind
 from storage.disk_usage import UsageKind
 from storage.faults import FaultKind

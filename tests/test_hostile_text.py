@@ -46,7 +46,7 @@ from bot.works.story.turn import dice
 from bot.works.story.turn.refusal import is_refusal, may_become_refusal
 from bot.works.story.turn.scene_verbs import people
 from bot.works.story.world.key_pattern import pattern_of
-from bot.works.story.world.lore_text import filled
+from bot.works.story.world.lore_text import fill_macros
 from bot.works.story.world.lorebook import LoreEntry, triggered
 from tests.pace import slowness
 
@@ -176,7 +176,7 @@ PARSERS: dict[str, Callable[[str], object]] = {
     "dice in a turn": or_refused(dice.find),
     "a lorebook's keyword": lambda text: pattern_of(f"/{text}/i"),
     "what a lorebook is called up by": called_up,
-    "a lorebook's text": lambda text: filled(text, user="a", char="b", seed="1"),
+    "a lorebook's text": lambda text: fill_macros(text, user="a", char="b", seed="1"),
     "choices": lambda text: read_choices(text, 3),
     "a cast in a line": people,
     "a scene that is struck out": struck_out,

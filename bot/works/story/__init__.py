@@ -62,7 +62,7 @@ def make(resources: Resources, runs: Runs) -> Work:
     from bot.works.story.turn.trial import Trials
     from bot.works.story.work import Stories
     from bot.works.story.world.presets import Presets, prose_styles
-    from bot.works.story.world.world import World
+    from bot.works.story.world.world_verbs import WorldVerbs
 
     async def uses_own_names(request: Request) -> bool:
         settings = await resources.settings.nearest(request.place, request.author.id, OWN_NAMES)
@@ -131,7 +131,7 @@ def make(resources: Resources, runs: Runs) -> Work:
         logs,
         memory,
         extraction,
-        World(logs, uses_own_names, buttons),
+        WorldVerbs(logs, uses_own_names, buttons),
         Questions(logs, scene_verbs, extraction),
         Longer(logs, scene_verbs),
         Outlines(logs, scene_verbs),
@@ -208,14 +208,14 @@ async def _in_view(resources: Resources, request: Request) -> InView | None:
     """
     from bot.works.story.log.logs import logs_of
     from bot.works.story.sheet.sheet import as_question
-    from bot.works.story.sheet.sheet_verbs import in_view
+    from bot.works.story.sheet.sheet_verbs import sheet_in_view
     from storage.stories import Spot
 
     if (played := await resources.stories.played(Spot(*request.place.key))) is None:
         return None
     row, place_row = played
     story = await logs_of(resources.stories).story(row.space, row.id, place_row.branch_id)
-    sheet, names = in_view(story, request.author, request.text), tuple(story.cast)
+    sheet, names = sheet_in_view(story, request.author, request.text), tuple(story.cast)
     return InView(sheet.name, as_question(sheet), names) if sheet is not None else InView("", "", names)
 
 

@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from bot.works.story.turn.scene_verbs import SceneVerbs
     from bot.works.story.turn.session_zero import SessionZero
     from bot.works.story.turn.trial import Trials
-    from bot.works.story.world.world import World
+    from bot.works.story.world.world_verbs import WorldVerbs
 
 T = TypeVar("T")
 
@@ -76,7 +76,7 @@ class Stories:
     logs: Logs
     memory: Memory
     extraction: Extraction
-    world: World
+    world: WorldVerbs
     questions: Questions
     longer: Longer
     outlines: Outlines
@@ -194,7 +194,7 @@ class Stories:
             run_of["arc"] = self.outlines.arc
         elif verb == "chapter" and run.request.options.get("write"):
             run_of["chapter"] = self.outlines.run
-        elif verb == "cast" and cast.typed(text, run.request.options)[0] in ("speak", "all"):
+        elif verb == "cast" and cast.parse_typed(text, run.request.options)[0] in ("speak", "all"):
             run_of["cast"] = self.cast_verbs.run
         events = run_of.get(verb, self.table.run)(run)
         try:

@@ -9,7 +9,7 @@ import pytest
 
 from bot.works.story.log.turn import Milestone
 from bot.works.story.turn.turn_plan import parts
-from bot.works.story.world.arc import CHARS, MOST, current, read, written
+from bot.works.story.world.arc import CHARS, MOST, as_text, current, read
 from bot.works.story.world.arc_verb import arc_nodes
 from tests.fakes.reply import Reply
 from tests.works.story.extractor import Service, looked_into, playing
@@ -157,7 +157,7 @@ def test_an_arc_is_cut_and_edited_as_it_is_shown() -> None:
     found = read("a; b | c")
     (node,) = arc_nodes(tale.story, found, "run", "")
     tale.nodes.append(replace(tale.nodes[0], seq=9, id="arc", kind="arc", turn="", body=node.body))
-    assert read(written(tale.story)) == found
+    assert read(as_text(tale.story)) == found
     assert current(tale.story) == Milestone("run/0", 1, "a")
     turn = tale.turn("I wait.", "Rain.")
     tale.add("ticked", {"event": "run/0", "happened": True}, turn)

@@ -10,7 +10,7 @@ from bot.events import UserError
 from bot.works.story.turn.context import prompt
 from bot.works.story.turn.scene_verbs import people
 from bot.works.story.world import cast
-from bot.works.story.world.cast import Character, Unnamed, read_characters, typed
+from bot.works.story.world.cast import Character, NameRemover, parse_typed, read_characters
 from tests.fakes.reply import Body, Reply
 from tests.works.story.tale import Tale
 from tests.works.story.test_context import FRAME
@@ -68,7 +68,7 @@ def test_a_cast_is_listed_with_and_without_sheets(given: str, names: dict[str, s
 def test_words_behind_cast_and_people_who_are_called_like_them(
     line: str, options: dict[str, str | bool], meant: tuple[str, str]
 ) -> None:
-    assert typed(line, options) == meant
+    assert parse_typed(line, options) == meant
 
 
 @pytest.mark.parametrize(
@@ -153,7 +153,7 @@ def test_nobody_is_read_out_of_garbage(told: str) -> None:
     ],
 )
 def test_the_name_in_front_of_a_reply_is_left_out(pieces: list[str], said: str) -> None:
-    reply = Unnamed("Mira")
+    reply = NameRemover("Mira")
     assert "".join([*map(reply.feed, pieces), reply.feed("", last=True)]) == said
 
 

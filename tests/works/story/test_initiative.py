@@ -10,7 +10,7 @@ from bot.events import UserError
 from bot.works.story.exchange.json_export import exported
 from bot.works.story.exchange.json_import import imported
 from bot.works.story.log.turn import Fighter, Initiative
-from bot.works.story.sheet.initiative import added, advanced, begun, delayed, fighters, removed
+from bot.works.story.sheet.initiative import add, advance, delay, fighters, first_round, remove
 from tests.promises.talk import Talk
 from tests.works.story.tale import Tale
 from tests.works.story.test_party import begin, told
@@ -19,39 +19,39 @@ from tests.works.story.test_story_exports import out
 from tests.works.story.writer import START, Writer, choices, playing, texts
 
 MIRA, RAT, BO = Fighter("Mira", 18), Fighter("Rat", 12), Fighter("Bo", 7)
-FIGHT = begun([BO, MIRA, RAT])
+FIGHT = first_round([BO, MIRA, RAT])
 
 
 def test_the_order_goes_round_and_counts_rounds() -> None:
     assert Initiative((MIRA, RAT, BO), 1, 0) == FIGHT
-    second = advanced(FIGHT)
+    second = advance(FIGHT)
     assert (second.at, second.round) == (1, 1)
-    last = advanced(second)
-    assert advanced(last) == Initiative((MIRA, RAT, BO), 2, 0)
+    last = advance(second)
+    assert advance(last) == Initiative((MIRA, RAT, BO), 2, 0)
 
 
 def test_who_delays_acts_after_the_next_one() -> None:
-    late = delayed(FIGHT)
+    late = delay(FIGHT)
     assert [fighter.name for fighter in late.order] == ["Rat", "Mira", "Bo"]
     assert (late.at, late.order[1].score) == (0, 12)
-    last = advanced(advanced(FIGHT))
-    assert delayed(last) == advanced(last), "the last one has nobody to wait for"
+    last = advance(advance(FIGHT))
+    assert delay(last) == advance(last), "the last one has nobody to wait for"
 
 
 def test_who_comes_and_goes_does_not_change_whose_turn_it_is() -> None:
-    second = advanced(FIGHT)
-    more = added(second, [Fighter("Zoe", 15), Fighter("Owl", 12)])
+    second = advance(FIGHT)
+    more = add(second, [Fighter("Zoe", 15), Fighter("Owl", 12)])
     assert [fighter.name for fighter in more.order] == ["Mira", "Zoe", "Rat", "Owl", "Bo"]
     assert more.order[more.at] == RAT
-    again = added(more, [Fighter("rat", 30)])
+    again = add(more, [Fighter("rat", 30)])
     assert again.order[again.at].score == 30
     assert len(again.order) == 5
-    assert removed(second, "mira").at == 0
-    assert removed(second, "Rat") == Initiative((MIRA, BO), 1, 1)
-    assert removed(advanced(second), "Bo") == Initiative((MIRA, RAT), 2, 0)
-    assert removed(begun([BO]), "Bo").order == ()
+    assert remove(second, "mira").at == 0
+    assert remove(second, "Rat") == Initiative((MIRA, BO), 1, 1)
+    assert remove(advance(second), "Bo") == Initiative((MIRA, RAT), 2, 0)
+    assert remove(first_round([BO]), "Bo").order == ()
     with pytest.raises(UserError):
-        removed(FIGHT, "Zoe")
+        remove(FIGHT, "Zoe")
 
 
 def test_names_are_read_with_numbers_and_what_they_add() -> None:

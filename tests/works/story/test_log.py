@@ -276,7 +276,7 @@ class Table(RuleBasedStateMachine):
             found = [
                 *(message.text for message in asked.messages),
                 *(text for pair in story.intents.values() for text in pair),
-                *(title for _, title in state.titles(story, story.path)),
+                *(title for _, title in state.chapter_titles(story, story.path)),
                 *(memory.text for _, memory in state.memories(story, "Bo")),
                 *(event for turn in story.current_turns if turn.extracted for event in turn.extracted.events),
             ]

@@ -12,7 +12,7 @@ from bot.works.story.exchange.lorebook import lorebook_of, world_info
 from bot.works.story.scene.choices import read_choices
 from bot.works.story.turn.context import Frame, prompt
 from bot.works.story.turn.turn_plan import TurnPlan, called_up, searched
-from bot.works.story.world.lore_text import entry_of, filled
+from bot.works.story.world.lore_text import entry_of, fill_macros
 from bot.works.story.world.lorebook import LoreEntry, triggered
 from tests.works.story.tale import Tale
 from tests.works.story.writer import START, Writer, playing
@@ -30,7 +30,7 @@ def body(key: str, content: str, **source: Any) -> dict[str, Any]:
 
 def test_macros_are_filled_in_and_the_same_for_the_same_seed() -> None:
     def told(text: str, seed: str = "1") -> str:
-        return filled(text, user="Mira", char="Bo", seed=seed)
+        return fill_macros(text, user="Mira", char="Bo", seed=seed)
 
     assert told("{{user}} and {{ char }}, <USER>") == "Mira and Bo, Mira"
     assert told("a{{// nobody reads this}}b{{time}}") == "ab"

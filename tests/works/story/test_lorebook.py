@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.works.story.world.key_pattern import STATES, Work, pattern_of
+from bot.works.story.world.key_pattern import STATES, WorkLeft, pattern_of
+from bot.works.story.world.key_search import KEY_CHARS
 from bot.works.story.world.lorebook import SWEEPS, Logic, LoreEntry, triggered
-from bot.works.story.world.passages import KEY_CHARS
 
 
 def words_in(text: str) -> int:
@@ -300,7 +300,7 @@ def test_a_pattern_matches_where_an_engine_of_regular_expressions_says_so(
         return
     by = re.IGNORECASE * ("i" in flags) | re.DOTALL * ("s" in flags) | re.MULTILINE * ("m" in flags)
     meant = source.replace("$", "$" if "m" in flags else r"\Z")
-    assert pattern.found(text, Work()) == (re.search(meant, text, by) is not None)
+    assert pattern.matches(text, WorkLeft()) == (re.search(meant, text, by) is not None)
 
 
 def test_a_pattern_is_searched_for_in_bounded_time() -> None:
@@ -313,12 +313,12 @@ def test_a_pattern_is_searched_for_in_bounded_time() -> None:
         "/(a?){30}a{30}c/",
         "/[ab]*a[ab]{200}c/",
     ):
-        pattern, work = pattern_of(key), Work()
+        pattern, work = pattern_of(key), WorkLeft()
         assert pattern is not None
-        pattern.found(text, work)
+        pattern.matches(text, work)
         assert work.left > -STATES - 2, f"{key} goes on when there is nothing left"
-    spent = Work(0)
-    assert not any(pattern.found("a king", spent) for pattern in [pattern_of("/k.ng/")] if pattern)
+    spent = WorkLeft(0)
+    assert not any(pattern.matches("a king", spent) for pattern in [pattern_of("/k.ng/")] if pattern)
 
 
 def test_patterns_are_found_as_they_are_meant() -> None:

@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 from bot.works.story.world import state
-from bot.works.story.world.noticed import first_sheet, noticed
+from bot.works.story.world.enlisting import first_sheet, offered_people
 from tests.works.story.extractor import Service, looked_into, playing, standing
 from tests.works.story.tale import Tale
 from tests.works.story.test_party import told
@@ -74,10 +74,10 @@ def test_nobody_is_offered_who_was_offered_or_in_the_cast_or_plays() -> None:
         tale.add("extracted", {"scene": tale.nodes[-1].id, "state": rows}, turn)
     story = tale.story
     turns, characters = story.current_turns, state.characters(story)
-    assert noticed(story, turns, characters, rows) == ["Bo", "Eli"]
-    assert noticed(story, turns[:1], state.characters(story, turns[:1]), rows) == []
+    assert offered_people(story, turns, characters, rows) == ["Bo", "Eli"]
+    assert offered_people(story, turns[:1], state.characters(story, turns[:1]), rows) == []
     turn = tale.turn("I wait.", "Snow.")
     tale.add("extracted", {"scene": tale.nodes[-1].id, "state": rows, "noticed": ["Bo"]}, turn)
     story = tale.story
-    assert noticed(story, story.current_turns, state.characters(story), rows) == ["Eli"]
+    assert offered_people(story, story.current_turns, state.characters(story), rows) == ["Eli"]
     assert first_sheet(story, "Bo") == {}

@@ -69,7 +69,7 @@ def test_a_turn_goes_on_from_what_was_found_for_the_turn_before() -> None:
         )
     story.corrections = asked = Asked(story.corrections)
     turns = story.current_turns
-    state.settled(story, turns[:90])
+    state.characters_after(story, turns[:90])
     before = asked.times
-    state.settled(story, turns[:95])
+    state.characters_after(story, turns[:95])
     assert asked.times - before <= 6

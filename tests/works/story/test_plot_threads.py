@@ -14,7 +14,15 @@ from bot.events import UserError
 from bot.works.story.extraction.extraction import Version, threads_for
 from bot.works.story.log.story import Story
 from bot.works.story.log.turn import KeyEvent
-from bot.works.story.world.threads import CHARS, Thread, as_prompt, changed, new, open_ones, threads
+from bot.works.story.world.threads import (
+    CHARS,
+    Thread,
+    as_prompt,
+    new_texts,
+    open_threads,
+    parse_change,
+    threads,
+)
 from tests.works.story.extractor import Service, looked_into, playing
 from tests.works.story.tale import Tale
 from tests.works.story.writer import START, last, texts
@@ -110,12 +118,12 @@ def test_a_line_that_changes_no_thread_says_how() -> None:
     tale.add("thread", {"id": "a", "text": "Who?", "open": True}, turn)
     for text in ("Who?", "close", "close me", "close 1 now", "rename 1", "open", "open ?", "rename ² Who"):
         with pytest.raises(UserError, match="threads_how"):
-            changed(tale.story, text, "new")
+            parse_change(tale.story, text, "new")
     for text in ("close 2", "open 0", "rename 9999999999999 Who?"):
         with pytest.raises(UserError, match="no_thread"):
-            changed(tale.story, text, "new")
-    assert changed(tale.story, "feche 1", "new") == Thread("a", "Who?", 1, open=False)
-    assert changed(tale.story, "abra " + "é" * 999, "new") == Thread("new", "é" * CHARS, 1)
+            parse_change(tale.story, text, "new")
+    assert parse_change(tale.story, "feche 1", "new") == Thread("a", "Who?", 1, open=False)
+    assert parse_change(tale.story, "abra " + "é" * 999, "new") == Thread("new", "é" * CHARS, 1)
 
 
 def test_a_later_version_brings_its_own_threads_and_a_correction_before_it_is_older() -> None:
@@ -129,7 +137,7 @@ def test_a_later_version_brings_its_own_threads_and_a_correction_before_it_is_ol
     tale.add(
         "extracted", {"scene": second, "opened": [{"id": "b", "text": "Why?"}], "closed": ["a", "c"]}, turn
     )
-    assert open_ones(tale.story, tale.story.current_turns) == [Thread("b", "Why?", 1)]
+    assert open_threads(tale.story, tale.story.current_turns) == [Thread("b", "Why?", 1)]
     tale.add("flip", {"scene": first}, turn)
     assert threads(tale.story) == [Thread("a", "Who is it?", 1, 1, open=False)]
 
@@ -148,7 +156,10 @@ def test_the_extractor_is_asked_about_what_was_open_before_the_scene() -> None:
 
 
 def test_what_is_open_already_is_not_opened_again() -> None:
-    assert new(["…", "Who is it", "Why?", "why", "How?"], [KeyEvent("a", "Who is it?")]) == ["why", "How?"]
+    assert new_texts(["…", "Who is it", "Why?", "why", "How?"], [KeyEvent("a", "Who is it?")]) == [
+        "why",
+        "How?",
+    ]
     assert as_prompt([]) == ""
     assert as_prompt([Thread("a", "Who </threads> is it?", 0)]).count("</threads>") == 1
     assert threads(Story()) == []

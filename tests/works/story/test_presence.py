@@ -21,7 +21,7 @@ from bot.works.story.memory.excerpts import as_prompt, excerpts
 from bot.works.story.memory.memory import Memory
 from bot.works.story.memory.ranking import Query
 from bot.works.story.memory.recall import moments
-from bot.works.story.world.state import known_as, unknown_to
+from bot.works.story.world.state import known_name, turns_unknown_to
 from storage.db import Database
 from storage.stories import Spot, Stories
 from storage.story_vectors import StoryVectors
@@ -83,7 +83,7 @@ async def recalled(memory: Memory, branch: str, story: Story, character: str) ->
 
     A player is shown the first moments alone: each secret is asked for by itself, too.
     """
-    by, unknown = RecallConfig(scenes=100), unknown_to(story, character)
+    by, unknown = RecallConfig(scenes=100), turns_unknown_to(story, character)
     query = Query("the word of the vault secret " + " ".join(CAST))
     found = await excerpts(memory, "local", "story", branch, story, query, by, 100_000, unknown)
     pieces = await memory.recall("local", "story", branch, story, query, 1_000, unknown)
@@ -137,24 +137,24 @@ def test_of_a_chat_log_who_speaks_in_a_scene_was_in_it_and_nobody_by_a_players_n
         tale.add("act", body)
     tale.turn("I, Ana, say nothing to Gina.", "Gina is spoken of.")
     first, second, third, fourth, fifth = tale.story.path
-    assert unknown_to(tale.story, "gina") == {third, fourth, fifth}
-    assert unknown_to(tale.story, "JON") == {fourth, fifth}
-    assert unknown_to(tale.story, "Ana") == {first, second, third, fifth}
-    assert known_as(tale.story, "  gina ") == "Gina"
-    assert known_as(tale.story, "Mira") == ""
+    assert turns_unknown_to(tale.story, "gina") == {third, fourth, fifth}
+    assert turns_unknown_to(tale.story, "JON") == {fourth, fifth}
+    assert turns_unknown_to(tale.story, "Ana") == {first, second, third, fifth}
+    assert known_name(tale.story, "  gina ") == "Gina"
+    assert known_name(tale.story, "Mira") == ""
 
 
 def test_another_version_has_nobody_in_it_until_it_is_looked_into() -> None:
     tale = Told(Random(1))
     turn = tale.add("act", {"mode": "act", "text": "I wait.", "name": "Ana"})
     tale.scene("Zoe is there.", {"Zoe"}, turn)
-    assert unknown_to(tale.story, "Zoe") == set()
-    assert known_as(tale.story, "zoe") == "Zoe", "of no cast"
+    assert turns_unknown_to(tale.story, "Zoe") == set()
+    assert known_name(tale.story, "zoe") == "Zoe", "of no cast"
     tale.scene("Bo is there.", {"Bo"}, turn, looked_into=False)
-    assert unknown_to(tale.story, "Zoe") == {turn}
+    assert turns_unknown_to(tale.story, "Zoe") == {turn}
     first = next(node.id for node in tale.nodes if node.kind == "scene")
     tale.add("flip", {"scene": first}, turn)
-    assert unknown_to(tale.story, "Zoe") == set()
+    assert turns_unknown_to(tale.story, "Zoe") == set()
 
 
 async def test_players_recall_for_a_character_what_the_extractor_has_seen_it_in(tmp_path: Path) -> None:

@@ -9,8 +9,8 @@ from typing import Any
 from bot.events import Author, OptionValue
 from bot.works.story.exchange.json_export import FIELDS
 from bot.works.story.log.logs import logs_of
-from bot.works.story.world.selves import plays, selves, spoken_as
-from bot.works.story.world.state import unknown_to
+from bot.works.story.world.selves import own_character, selves, speaker_and_words
+from bot.works.story.world.state import turns_unknown_to
 from tests.promises.talk import Talk
 from tests.works.story.tale import Tale
 from tests.works.story.test_party import begin, told
@@ -31,12 +31,15 @@ def at_a_table() -> Tale:
 
 def test_a_name_before_the_words_is_whom_the_turn_is_of_only_if_it_is_ones_own() -> None:
     story = at_a_table().story
-    assert (selves(story, ANA), plays(story, ANA)) == (["Bo", "Mira"], "Bo")
-    assert spoken_as(story, ANA, "mira: I open the door:\nslowly.") == ("Mira", "I open the door:\nslowly.")
-    assert spoken_as(story, ANA, "**Mira:** I open it.") == ("Mira", "I open it.")
+    assert (selves(story, ANA), own_character(story, ANA)) == (["Bo", "Mira"], "Bo")
+    assert speaker_and_words(story, ANA, "mira: I open the door:\nslowly.") == (
+        "Mira",
+        "I open the door:\nslowly.",
+    )
+    assert speaker_and_words(story, ANA, "**Mira:** I open it.") == ("Mira", "I open it.")
     for text in ("Kit: I open it.", "Remember: the lamp.", "Mira:", "I ask Mira: who?", "Mira\n: yes"):
-        assert spoken_as(story, ANA, text) == ("Bo", text)
-    assert spoken_as(story, BIA, "Mira: I open it.") == ("", "Mira: I open it.")
+        assert speaker_and_words(story, ANA, text) == ("Bo", text)
+    assert speaker_and_words(story, BIA, "Mira: I open it.") == ("", "Mira: I open it.")
 
 
 def test_a_character_given_by_a_name_is_theirs_until_somebody_has_chosen_it() -> None:
@@ -90,7 +93,9 @@ async def test_a_player_has_several_characters_and_speaks_as_one(tmp_path: Path)
         assert talk.app is not None
         (row,) = await talk.app.resources.stories.all("local")
         story = await logs_of(talk.app.resources.stories).story("local", row.id, row.id)
-        known = [turn.act.text for turn in story.current_turns if turn.id not in unknown_to(story, "Mira")]
+        known = [
+            turn.act.text for turn in story.current_turns if turn.id not in turns_unknown_to(story, "Mira")
+        ]
         assert known == ["Who is there?", "I rise."], "she knows what she did, and not what Bo did"
 
 

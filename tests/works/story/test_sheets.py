@@ -15,9 +15,9 @@ from bot.works.story.exchange.json_export import exported
 from bot.works.story.exchange.json_import import imported
 from bot.works.story.log.turn import Change
 from bot.works.story.sheet.changes import parse
-from bot.works.story.sheet.checks import Sheets
+from bot.works.story.sheet.checks import Checks
 from bot.works.story.sheet.sheet import Sheet
-from bot.works.story.sheet.sheet_verbs import chosen
+from bot.works.story.sheet.sheet_verbs import template_settings
 from bot.works.story.sheet.template import RULES, Template, from_log, read
 from bot.works.story.turn.dice import Roll, Wanted, find, for_people, for_writer, rolled
 from tests.promises.talk import Talk
@@ -32,7 +32,7 @@ CAST = "/story cast Mira: a diver"
 
 
 async def template(name: str) -> Template:
-    return from_log((await chosen((), name, "en"))[RULES])
+    return from_log((await template_settings((), name, "en"))[RULES])
 
 
 async def test_a_sheet_shows_scores_with_their_modifiers_counters_conditions_and_things(
@@ -209,13 +209,13 @@ def test_a_template_that_came_with_a_story_and_cannot_be_read_is_the_free_one() 
         assert from_log(text) == Template()
 
 
-async def mira(name: str, typed: str = "", locale: str = "en") -> Sheets:
+async def mira(name: str, typed: str = "", locale: str = "en") -> Checks:
     """Her checks by a template, with what is typed on her sheet."""
     by = await template(name)
     sheet = Sheet("Mira", by)
     for change in parse(typed, by) if typed else ():
         sheet.apply(change)
-    return Sheets(sheet, locale)
+    return Checks(sheet, locale)
 
 
 FIVE = "str 16; dex 8; athletics +5; wis-save +2"

@@ -41,14 +41,16 @@ def scene(tale: Tale, n: int, *, summary: bool = True) -> str:
 def summed(tale: Tale, tier: int, part: so_far.Part) -> None:
     turn = tale.story.path[part.first + part.turns - 1]
     tale.add(
-        "summed", {"of": part.of, "text": f"Tier {tier} from {part.first + 1}. {prose(part.first, 40)}"}, turn
+        "summed",
+        {"of": part.sources, "text": f"Tier {tier} from {part.first + 1}. {prose(part.first, 40)}"},
+        turn,
     )
 
 
 def whole(tale: Tale) -> int:
     """Make all summaries; how many."""
     made = 0
-    while lacking := list(Tiers(tale.story, tale.story.current_turns).lacking()):
+    while lacking := list(Tiers(tale.story, tale.story.current_turns).missing_summaries()):
         for tier, part in lacking:
             summed(tale, tier, part)
             made += 1

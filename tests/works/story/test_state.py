@@ -348,13 +348,15 @@ def test_a_late_extraction_loses_to_a_correction_of_an_event_and_a_later_version
     first = tale.nodes[-1].id
     tale.add("ticked", {"event": "e1", "happened": False}, turn)
     tale.add("extracted", {"scene": first, "done": ["e1"]}, turn)
-    assert state.done(tale.story) == set()
-    assert state.idle(tale.story, tale.story.current_turns) == 1, "what did not happen moves no chapter on"
+    assert state.happened_ids(tale.story) == set()
+    assert state.scenes_without_event(tale.story, tale.story.current_turns) == 1, (
+        "what did not happen moves no chapter on"
+    )
     second = tale.add("scene", {"text": "The bell.", "at": 1}, turn)
     tale.add("extracted", {"scene": second, "done": ["e1"]}, turn)
-    assert state.done(tale.story) == {"e1"}
+    assert state.happened_ids(tale.story) == {"e1"}
     tale.add("flip", {"scene": first}, turn)
-    assert state.done(tale.story) == set()
+    assert state.happened_ids(tale.story) == set()
 
 
 async def test_what_a_character_remembers_is_shown(tmp_path: Path, service: Service) -> None:
@@ -424,6 +426,17 @@ def test_how_many_events_are_looked_for() -> None:
     tale.add("chapter", {"id": "c", "title": "One", "key_events": events, "climax": "!"}, "")
     (chapter,) = tale.story.chapters.values()
     done = [{f"e{n}" for n in range(count)} for count in range(10)]
-    assert [len(state.checked(chapter, some, "1")) for some in done] == [1] * 9 + [0]
-    assert [len(state.checked(chapter, some, "3")) for some in done] == [3] * 7 + [2, 1, 0]
-    assert [len(state.checked(chapter, some, "all")) for some in done] == [2, 2, 2, 4, 4, 4, 3, 2, 1, 0]
+    assert [len(state.events_to_check(chapter, some, "1")) for some in done] == [1] * 9 + [0]
+    assert [len(state.events_to_check(chapter, some, "3")) for some in done] == [3] * 7 + [2, 1, 0]
+    assert [len(state.events_to_check(chapter, some, "all")) for some in done] == [
+        2,
+        2,
+        2,
+        4,
+        4,
+        4,
+        3,
+        2,
+        1,
+        0,
+    ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bot.works.story.world.state import chapters, titles
+from bot.works.story.world.state import chapter_titles, chapters
 from tests.works.story.tale import Tale
 
 
@@ -31,7 +31,7 @@ def test_what_the_writer_thought_up_goes_with_the_scene_that_it_came_from() -> N
 
     def there() -> tuple[list[str], list[str], list[tuple[int, str]]]:
         story = tale.story
-        shown = titles(story, [turn.id for turn in story.current_turns])
+        shown = chapter_titles(story, [turn.id for turn in story.current_turns])
         return list(story.cast), [chapter.title for chapter in chapters(story)], shown
 
     all_there = ["Mira", "Bo"], ["Inside", "Said by Ana"], [(2, "Said by Ana")]

@@ -15,7 +15,7 @@ from bot.works.story.extraction.stretches import STRETCH_CHARS, lines_back, stre
 from bot.works.story.log.nodes import Part
 from bot.works.story.log.story import Story, fold
 from bot.works.story.world import state
-from bot.works.story.world.state import unknown_to
+from bot.works.story.world.state import turns_unknown_to
 from tests.fakes.reply import Reply
 from tests.promises.talk import Talk
 from tests.works.story.extractor import Service, looked_into, playing, standing
@@ -158,11 +158,11 @@ def test_who_was_seen_in_a_stretch_was_in_its_scene_and_in_no_stretch_without_on
     tale = told(*LINES)
     path = tale.story.path
     tale.add("extracted", {"scene": path[2], "turns": 3, "state": seen}, path[2])
-    assert unknown_to(tale.story, "Zoe") == {*path[3:]}
+    assert turns_unknown_to(tale.story, "Zoe") == {*path[3:]}
     tale = told(*(("", who, text) for _, who, text in LINES))
     path = tale.story.path
     tale.add("extracted", {"scene": path[4], "turns": 5, "state": seen}, path[4])
-    assert unknown_to(tale.story, "Zoe") == {*path}
+    assert turns_unknown_to(tale.story, "Zoe") == {*path}
 
 
 def test_a_correction_wins_over_what_is_found_late_in_a_log() -> None:

@@ -109,7 +109,9 @@ def book_of(row: StoryRow, story: Story, say: Words) -> Book:
 
 
 def _chapters(story: Story, turns: list[Turn], say: Words) -> Iterator[BookChapter]:
-    begins = {at: title for at, title in state.titles(story, [turn.id for turn in turns]) if at < len(turns)}
+    begins = {
+        at: title for at, title in state.chapter_titles(story, [turn.id for turn in turns]) if at < len(turns)
+    }
     titled = bool(begins)
     chapter: BookChapter | None = None
     for at, turn in enumerate(turns):

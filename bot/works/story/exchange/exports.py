@@ -28,7 +28,7 @@ from bot.works.story.sheet import initiative, proposals
 from bot.works.story.table.safety import check_rating
 from bot.works.story.world import cast, state
 from bot.works.story.world.agreement import AGREED
-from bot.works.story.world.order import leader, masters, names_of
+from bot.works.story.world.order import leader, may_lead, names_of
 from storage.stories import BranchRow, NodeRow
 
 if TYPE_CHECKING:
@@ -138,7 +138,7 @@ class Exports:
     def _check_whole(self, source: _Source, request: Request) -> None:
         if not request.author.admin and request.author.id != source.row.author_id:
             raise UserError("story.export_whose")
-        if not masters(source.story, request.author):
+        if not may_lead(source.story, request.author):
             name = names_of(source.story).get(leader(source.story), "?")
             raise UserError("story.only_gm_sees", name=name)
 
@@ -179,7 +179,7 @@ def _epub(source: _Source, request: Request, say: Words) -> tuple[str, str, byte
 def _chat(source: _Source, nodes: Sequence[NodeRow], request: Request, say: Words) -> tuple[str, str, bytes]:
     speakers = {turn.act.speaker for turn in source.story.current_turns}
     # The chat's own character is the one whose words have no speaker: so an imported chat is exported unchanged.
-    narrators = [name for name in cast.free(source.story) if name not in speakers]
+    narrators = [name for name in cast.free_to_reply(source.story) if name not in speakers]
     narrator = narrators[0] if len(narrators) == 1 else say("story.narrator")
     bodies = [
         (row, json.loads(row.body)) for row in nodes if row.kind in ("act", "scene", "set") and row.body
@@ -198,7 +198,7 @@ def _card_of(source: _Source, request: Request) -> tuple[str, dict[str, Any]]:
     name = str(request.options.get("character") or "")
     if not name and len(story.cast) == 1:
         name = next(iter(story.cast))
-    character = cast.called(story, " ".join(name.split()))
+    character = cast.find(story, " ".join(name.split()))
     if not character:
         raise UserError("story.export_which", names=", ".join(story.cast))
     first = story.current_turns[0].scene if story.current_turns else None

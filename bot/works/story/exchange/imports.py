@@ -259,9 +259,9 @@ class Imports:
         self, run: Run, n: int, played: PlayedStory, card: Card, progress: Progress
     ) -> ImportResult:
         story, author = played.story, run.request.author
-        name = cast.called(story, card.name) or card.name
-        if name not in story.cast and len(story.cast) >= cast.CAST:
-            raise UserError("story.many_characters", limit=cast.CAST)
+        name = cast.find(story, card.name) or card.name
+        if name not in story.cast and len(story.cast) >= cast.MOST_CHARACTERS:
+            raise UserError("story.many_characters", limit=cast.MOST_CHARACTERS)
         sheet = {
             **{key: value for key, value in story.cast.get(name, {}).items() if key in ("player", "picture")},
             **card.sheet,

@@ -112,7 +112,7 @@ class KeptOfStories:
         if request.options.get("world"):
             return await self._keep_world(request, played, name)
         story = played.story
-        if not (character := cast.called(story, name)):
+        if not (character := cast.find(story, name)):
             raise UserError("story.no_character", name=name)
         sheet = story.cast[character]
         if sheet.get("player") and character not in selves(story, request.author):
@@ -173,10 +173,10 @@ class KeptOfStories:
 
     async def _bring_character(self, request: Request, played: PlayedStory, row: KeptRow) -> Outcome:
         story, space = played.story, request.place.space
-        name = cast.called(story, row.name) or row.name
+        name = cast.find(story, row.name) or row.name
         present = story.cast.get(name)
-        if present is None and len(story.cast) >= cast.CAST:
-            raise UserError("story.many_characters", limit=cast.CAST)
+        if present is None and len(story.cast) >= cast.MOST_CHARACTERS:
+            raise UserError("story.many_characters", limit=cast.MOST_CHARACTERS)
         if present is not None and present.get("player") and name not in selves(story, request.author):
             raise UserError("story.played_by_other", name=name, player=str(present["player"]))
         kept = json.loads(row.body)

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final, get_args
 
 from bot.works.story.exchange.numbers import read, value_of, written
-from bot.works.story.world.lore_text import AT_DEPTH, kept_flags
+from bot.works.story.world.lore_text import AT_DEPTH, imported_flags
 from bot.works.story.world.lorebook import LORE, LORE_CHARS, Logic, LoreEntry
 
 KEYS: Final = 50
@@ -153,7 +153,7 @@ def _row(n: int, stored_entry: Mapping[str, Any]) -> dict[str, Any]:
     if "key" in source:
         return {**source, "content": stored_entry["content"]}
     entry = LoreEntry("", **stored_entry)
-    entry = replace(entry, **kept_flags(entry.source))
+    entry = replace(entry, **imported_flags(entry.source))
     more = {"extensions": source["extensions"]} if "extensions" in source else {}
     extra = {**(source["extensions"] if isinstance(source.get("extensions"), dict) else {}), **source}
     return {

@@ -30,7 +30,7 @@ from bot.works.story.exchange.rows import (
 )
 from bot.works.story.limits import NOTE_CHARS
 from bot.works.story.log.story import Story
-from bot.works.story.world.cast import CAST
+from bot.works.story.world.cast import MOST_CHARACTERS
 
 SWIPES: Final = 100
 """The maximum number of versions of one message."""
@@ -81,7 +81,7 @@ def read_sillytavern(data: bytes, file: str, space: str, id: str) -> Imported:
         if message.get("is_user") is True:
             turn = rows.add("act", {"mode": "act", "text": text, "name": name, "source": source}, at=at)
             continue
-        if name and name not in cast and len(cast) < CAST:
+        if name and name not in cast and len(cast) < MOST_CHARACTERS:
             cast.add(name)
             rows.add("cast", {"name": name, "sheet": {}}, at=at)
         if not turn:

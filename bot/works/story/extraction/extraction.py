@@ -30,7 +30,7 @@ from bot.works.story.sheet.proposals import proposals
 from bot.works.story.sheet.sheet import as_prompt
 from bot.works.story.world import arc, cast, state, threads
 from bot.works.story.world.agreement import agreed
-from bot.works.story.world.noticed import noticed
+from bot.works.story.world.enlisting import offered_people
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -193,7 +193,7 @@ class Extraction:
             if not agreed(now):
                 findings = replace(findings, crossed=[])
             body = read(findings, earlier, looked.events, turn, scene, say, looked.threads)
-            names = noticed(now, earlier.turns, earlier.characters, body["state"])
+            names = offered_people(now, earlier.turns, earlier.characters, body["state"])
             if names and scene is not None:
                 body["noticed"] = names
             if scene is not None and (changes := proposals(now, findings.changes, words_of(now, request))):
@@ -322,7 +322,7 @@ def before(story: Story, version: Version) -> Before:
     standing, scenes = state.characters(story, turns), story.turns[version.turn].scenes
     at = next((n for n, scene in enumerate(scenes) if scene.id == version.scene), -1)
     corrections = story.corrections.get(version.turn, ())
-    state.correct(standing, [correction for correction in corrections if correction.versions <= at])
+    state.apply_corrections(standing, [correction for correction in corrections if correction.versions <= at])
     return Before(turns, standing)
 
 
@@ -336,15 +336,15 @@ def events_for(story: Story, before: Before, mode: str) -> list[KeyEvent]:
 def _chapter_events(story: Story, before: Before, mode: str) -> list[KeyEvent]:
     if not (chapters := state.chapters(story, before.turns)):
         return []
-    chapter, happened = chapters[-1], state.done(story, before.turns)
-    if events := state.checked(chapter, happened, mode):
+    chapter, happened = chapters[-1], state.happened_ids(story, before.turns)
+    if events := state.events_to_check(chapter, happened, mode):
         return events
     return [KeyEvent(chapter.id, chapter.climax)] if chapter.climax and chapter.id not in happened else []
 
 
 def threads_for(story: Story, version: Version) -> list[KeyEvent]:
     """The plot threads that are open before this version, with people's later changes."""
-    now = threads.open_ones(story, before(story, version).turns, version.turn)
+    now = threads.open_threads(story, before(story, version).turns, version.turn)
     return [KeyEvent(thread.id, thread.text) for thread in now[-threads.ASKED :]]
 
 
@@ -412,7 +412,7 @@ def read(
         "crossed": [line for text in findings.crossed[:FOUND] if (line := _line(text))],
         "opened": [
             {"id": f"{scene.id if scene is not None else turn.act.id}/{n}", "text": text}
-            for n, text in enumerate(threads.new(map(_line, findings.opened), opened), 1)
+            for n, text in enumerate(threads.new_texts(map(_line, findings.opened), opened), 1)
         ],
         "closed": [thread.id for n, thread in enumerate(opened, 1) if n in findings.closed],
     }

@@ -93,7 +93,7 @@ class Summaries:
 
     async def _prompt(self, space: str, story: Story, want: Wanted) -> Prompt:
         count = most_chars(want.tier) // CHARS_A_WORD
-        parts = Tiers(story, story.current_turns).below(want.tier, want.first)
+        parts = Tiers(story, story.current_turns).parts_below(want.tier, want.first)
         texts = "\n".join(f"<part>{untrusted.data(part.text)}</part>" for part in parts)
         system, task = (await self._prompts.wording(space, PROMPT)).text.fill(words=str(count))
         return Prompt(
@@ -106,8 +106,8 @@ class Summaries:
 
 def _lacking(story: Story) -> Iterator[Wanted]:
     turns = story.current_turns
-    for tier, part in Tiers(story, turns).lacking():
-        yield Wanted(tier, part.first, turns[part.first + part.turns - 1].id, part.of)
+    for tier, part in Tiers(story, turns).missing_summaries():
+        yield Wanted(tier, part.first, turns[part.first + part.turns - 1].id, part.sources)
 
 
 def _taken_back(story: Story) -> set[str]:
@@ -129,4 +129,4 @@ def _still(story: Story, want: Wanted) -> Part | None:
     if want.turn not in story.path[: story.length]:
         return None
     part = Tiers(story, turns).part(want.tier, want.first)
-    return part if part.of == tuple(want.of) and part.lacking else None
+    return part if part.sources == tuple(want.of) and part.needs_summary else None

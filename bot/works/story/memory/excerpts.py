@@ -96,7 +96,7 @@ def query_of(story: Story, turn: Turn, by: RecallConfig) -> Query:
     ]
     last = scenes[-1][-by.context_chars :] if scenes else ""
     context = "\n".join(scene[: by.context_chars] for scene in scenes)
-    chapter = state.title_at(state.titles(story, path), at)
+    chapter = state.title_at(state.chapter_titles(story, path), at)
     return Query(turn.act.text or last, context, chapter=chapter)
 
 

@@ -57,7 +57,7 @@ def built(
         scene_numbers = before.scenes
     scene = max(main_row.scenes, default=-1)
     scene_numbers = {name: number for name, number in scene_numbers.items() if number <= scene}
-    chapters = state.titles(story, path)
+    chapters = state.chapter_titles(story, path)
     for at in range(unchanged, len(path)):
         turn, own, chapter = story.turns[path[at]], list[int](), state.title_at(chapters, at)
         place_and_time = about(turn, chapter)

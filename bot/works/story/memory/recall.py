@@ -18,7 +18,7 @@ from bot.works.story.memory.ranking import Query
 from bot.works.story.memory.recalled import Recalled
 from bot.works.story.scene.choices import label
 from bot.works.story.world import cast, state
-from bot.works.story.world.state import known_as, unknown_to
+from bot.works.story.world.state import known_name, turns_unknown_to
 
 if TYPE_CHECKING:
     from bot.works.story.config import RecallConfig
@@ -125,12 +125,12 @@ async def moments(
     """The moments of the branch that match the text best; if `character` is named, only those for which it was present.
     Raises UserError for an unknown name.
     """
-    chapter = state.title_at(state.titles(story, story.path[: story.length]), story.length)
+    chapter = state.title_at(state.chapter_titles(story, story.path[: story.length]), story.length)
     unknown: set[str] = set()
     if character:
-        if not (name := known_as(story, character)):
+        if not (name := known_name(story, character)):
             raise UserError("story.no_character", name=character[: cast.NAME_CHARS])
-        unknown = unknown_to(story, name)
+        unknown = turns_unknown_to(story, name)
     query = Query(text, chapter=chapter)
     pieces = await memory.recall(space, id, branch, story, query, by.pieces, unknown)
     best: dict[str, Recalled] = {}

@@ -1,4 +1,4 @@
-"""Parses what people type to change a sheet: "hp -4; str 16; +poisoned; torches 3". Pure."""
+"""Parses what people type to change a sheet: "hp -4; str 16; +poisoned; torches 3"."""
 
 from __future__ import annotations
 
@@ -22,9 +22,8 @@ _CONDITION = re.compile(r"(?P<sign>[+-])\s*(?P<name>[^\W\d].*?)(?:\s+(?P<rounds>
 def parse(text: str, template: Template) -> list[Change]:
     """The changes, in order. Raises UserError for a text that is not a change.
 
-    With a sign, the number is added to a counter, a score or a count; without one it replaces the value. A field that
-    is itself a modifier (a skill; an attribute if the template has no scores) is always replaced. `=` before the number
-    also replaces the value.
+    A number with a sign is added to a counter, a score or a count; one without a sign, or after `=`, replaces the
+    value. The value of a modifier (a skill, or an attribute if the template has no scores) is always replaced.
     """
     parts = [
         part for piece in re.split(r"[;,\n]", text.translate(_SIGNS)) if (part := " ".join(piece.split()))
@@ -41,8 +40,8 @@ def _change(part: str, template: Template) -> Change:
     if match is None or (match["value"] is None and match["most"] is None):
         raise UserError("story.sheet_change", text=part[:NAME_CHARS])
     name, typed = _name(match["name"], part), match["value"]
-    own = template.field(name)
-    name = own.key if own is not None else name
+    field = template.field(name)
+    name = field.key if field is not None else name
     most = int(match["most"]) if match["most"] else None
     if typed is None:
         return Change(name, most=most)
@@ -51,8 +50,8 @@ def _change(part: str, template: Template) -> Change:
     value = int(typed.removeprefix("="))
     if abs(value) > LARGEST:
         raise UserError("story.sheet_change", text=part[:NAME_CHARS])
-    is_modifier = own is not None and (
-        own.group == "skills" or (own.group == "attributes" and not template.modifiers)
+    is_modifier = field is not None and (
+        field.group == "skills" or (field.group == "attributes" and not template.modifiers)
     )
     if typed[0] in "+-" and not is_modifier:
         return Change(name, by=value, most=most)
@@ -65,8 +64,8 @@ def _name(name: str, part: str) -> str:
     return name
 
 
-def lasting(change: Change, template: Template) -> bool:
-    """Whether the change says what a character is, not what has happened to them: then it survives an undo."""
-    own = template.field(change.field)
-    of_character = own is not None and own.group != "counters"
+def is_lasting(change: Change, template: Template) -> bool:
+    """Whether an undo keeps the change, since it is to an attribute, a skill or a maximum, not to what happened."""
+    field = template.field(change.field)
+    of_character = field is not None and field.group != "counters"
     return change.on is None and (of_character or (change.to is None and change.by is None))

@@ -1,4 +1,4 @@
-"""`/story initiative`: begins a fight, shows whose turn it is, advances to the next, and ends it. Asks no model."""
+"""`/story initiative`: begins a fight, shows whose turn it is, advances to the next, and ends it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from bot.works.story.log.logs import Logs, node
 from bot.works.story.log.turn import Initiative
 from bot.works.story.sheet import initiative
 from bot.works.story.sheet.proposals import body as body_of
-from bot.works.story.world.order import leader, masters, names_of
+from bot.works.story.world.order import leader, may_lead, names_of
 from bot.works.story.world.selves import selves
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ _STEPS: Final = ("begin", "add", "next", "delay", "remove", "end")
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """The text, and whether a fight is going on."""
+    """The text and the title of an answer."""
 
     text: str
     title: str = ""
@@ -44,7 +44,7 @@ class InitiativeVerbs:
         yield Text(shown.text)
         played = await self._logs.played_in(request.place)
         if played is not None and (now := played.story.initiative) is not None:
-            yield _ways(now, say)
+            yield _buttons(now, say)
 
     async def _initiative(self, request: Request, say: Words) -> Shown:
         """Show the fight, or carry out a step of it. Raises UserError."""
@@ -57,8 +57,8 @@ class InitiativeVerbs:
             return _shown(story, story.initiative, say)
         played = await self._logs.writable(request)
         story, now = played.story, played.story.initiative
-        self._may(story, now, step, rest, request.author)
-        then = _then(story, now, step, rest)
+        self._check_may(story, now, step, rest, request.author)
+        then = _after_step(story, now, step, rest)
         head = story.head.id if story.head is not None else ""
         nodes = nodes_of(request, story, then, head, ends=now if step == "next" else None)
         await self._logs.append(played, *nodes)
@@ -67,11 +67,11 @@ class InitiativeVerbs:
             return Shown(say("story.initiative_over"))
         return _shown(after.story, then, say)
 
-    def _may(self, story: Story, now: Initiative | None, step: str, rest: str, author: Author) -> None:
-        """Check that a player ends or delays only their own turn, and adds only their own characters. Raises
-        UserError.
+    def _check_may(self, story: Story, now: Initiative | None, step: str, rest: str, author: Author) -> None:
+        """Raise UserError if the step is another person's: players end and delay their own turns, and add their own
+        characters.
         """
-        if masters(story, author):
+        if may_lead(story, author):
             return
         own = now is not None and initiative.acting(now).name in selves(story, author)
         name = rest.rstrip("+-−0123456789 ")
@@ -79,63 +79,63 @@ class InitiativeVerbs:
             raise UserError("story.only_gm_fights", name=names_of(story).get(leader(story), "?"))
 
 
-def _then(story: Story, now: Initiative | None, step: str, rest: str) -> Initiative:
+def _after_step(story: Story, now: Initiative | None, step: str, rest: str) -> Initiative:
     """The fight after the step. Raises UserError."""
     if step == "begin":
         if not (order := initiative.fighters(story, rest)) or len(order) > initiative.MOST:
             raise UserError("story.initiative_how")
-        return initiative.begun(order)
+        return initiative.first_round(order)
     if now is None:
         raise UserError("story.initiative_none")
     match step:
         case "add":
             if not rest.strip():
                 raise UserError("story.initiative_how")
-            return initiative.added(now, initiative.fighters(story, rest))
+            return initiative.add(now, initiative.fighters(story, rest))
         case "next" | "delay":
             if rest.strip() not in ("", mark(now)):  # the button of an earlier turn
                 raise UserError("story.initiative_late")
-            return initiative.advanced(now) if step == "next" else initiative.delayed(now)
+            return initiative.advance(now) if step == "next" else initiative.delay(now)
         case "remove":
-            return initiative.removed(now, " ".join(rest.split()))
+            return initiative.remove(now, " ".join(rest.split()))
     return Initiative()
 
 
 def nodes_of(
     request: Request, story: Story, then: Initiative, turn: str, *, ends: Initiative | None
 ) -> list[Node]:
-    """The nodes that store the state of the fight, and changes to the sheet whose turn `ends`."""
+    """The nodes that store the fight `then`, and what ends with the turn of the fight `ends`, if that is given."""
     author = request.author.id
     nodes = [node(request.id, "initiative", "initiative", initiative.body(then), turn=turn, author=author)]
     if ends is not None:
         name = initiative.acting(ends).name
-        if changes := [body_of(change) for change in initiative.ending(story, name)]:
+        if changes := [body_of(change) for change in initiative.changes_at_end(story, name)]:
             body: dict[str, Any] = {"name": name, "changes": changes}
             nodes.append(node(request.id, "sheet-ends", "sheet", body, turn=turn, author=author))
     return nodes
 
 
-def of_turn(request: Request, story: Story, act: str, say: Words) -> tuple[list[Node], str]:
-    """The nodes by which a player's turn `act` changes a fight, and a line about the next turn; nothing if it was not
-    the player's turn in the fight.
+def nodes_of_turn(request: Request, story: Story, act: str, say: Words) -> tuple[list[Node], str]:
+    """The nodes by which a player's turn `act` advances the fight, and a line about who is next; [] and "" if it was
+    not the player's turn.
     """
     now = story.initiative
     if now is None or not initiative.may_act(story, request.author):
         return [], ""
-    then = initiative.advanced(now)
+    then = initiative.advance(now)
     nodes = nodes_of(request, story, then, act, ends=now)
     return nodes, say("story.initiative_next", name=harmless(initiative.acting(then).name), n=then.round)
 
 
 def check_turn(story: Story, author: Author) -> None:
-    """Raises UserError if it is somebody else's turn in a fight; the game master may always narrate."""
+    """Raise UserError if it is somebody else's turn in a fight; the game master may always narrate."""
     now = story.initiative
     if now is not None and not initiative.may_act(story, author) and leader(story) != author.id:
         raise TransientError("story.initiative_wait", name=initiative.acting(now).name)
 
 
 def mark(now: Initiative) -> str:
-    """Identifies the present turn of the fight, for a button."""
+    """What a button for the present turn of the fight carries, such as "2.1" for the first turn of the second round."""
     return f"{now.round}.{now.at + 1}"
 
 
@@ -150,9 +150,9 @@ def _shown(story: Story, now: Initiative | None, say: Words) -> Shown:
     return Shown("\n".join(lines), say("story.initiative_round", n=now.round))
 
 
-def _ways(now: Initiative, say: Words) -> Choices:
-    ways = [
+def _buttons(now: Initiative, say: Words) -> Choices:
+    choices = [
         Choice(say(f"story.initiative_button_{step}"), f"/story initiative {step} {mark(now)}")
         for step in ("next", "delay")
     ]
-    return Choices("", (*ways, Choice(say("story.initiative_button_end"), "/story initiative end")))
+    return Choices("", (*choices, Choice(say("story.initiative_button_end"), "/story initiative end")))

@@ -1,4 +1,4 @@
-"""A scene's changes to sheets, from the extractor's answer: proposals until somebody applies or ignores them. Pure."""
+"""Turns the changes to sheets that the extractor found in a scene into proposals, and words and stores changes."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 from bot.events import UserError
 from bot.works.story.log.story import Story
 from bot.works.story.log.turn import Change
-from bot.works.story.sheet.changes import MOST, lasting, parse
+from bot.works.story.sheet.changes import MOST, is_lasting, parse
 from bot.works.story.sheet.sheet import Sheet, sheets
-from bot.works.story.sheet.template import folded
+from bot.works.story.sheet.template import name_key
 
 if TYPE_CHECKING:
     from bot.words import Words
 
 CHARACTERS: Final = 4
-"""The maximum number of characters with changes by one scene: each is a button, and one more ignores them."""
+"""The maximum number of characters with proposals by one scene, since each has a button."""
 
 
-class Found(Protocol):
+class FoundChange(Protocol):
     """The extractor's finding about one character; `change` is worded as people type it."""
 
     @property
@@ -28,48 +28,49 @@ class Found(Protocol):
     def change(self) -> str: ...
 
 
-def proposals(story: Story, found: Iterable[Found], say: Words) -> list[dict[str, Any]]:
-    """The bodies of the proposals, one for each character with a sheet. Text that cannot be parsed, and changes to what
-    a character is rather than what has happened to it, are ignored.
+def proposals(story: Story, found: Iterable[FoundChange], say: Words) -> list[dict[str, Any]]:
+    """The proposals, as nodes store them: one for each character with a sheet and changes that a scene may make.
+
+    Text that cannot be parsed is ignored.
     """
-    standing, by_name = sheets(story), dict[str, list[Change]]()
-    for one in found:
-        key = folded(one.character)
-        if key not in standing:
+    by_name, changes_of = sheets(story), dict[str, list[Change]]()
+    for finding in found:
+        key = name_key(finding.character)
+        if key not in by_name:
             continue
-        changes = by_name.setdefault(key, [])
-        for part in one.change.replace(";", ",").split(","):
+        changes = changes_of.setdefault(key, [])
+        for part in finding.change.replace(";", ",").split(","):
             try:
-                read = parse(part, standing[key].template)
+                parsed = parse(part, by_name[key].template)
             except UserError:
                 continue
             changes += [
-                change for change in read if _happens(change, standing[key]) and change not in changes
+                change for change in parsed if _is_possible(change, by_name[key]) and change not in changes
             ]
     return [
         {
-            "name": standing[key].name,
-            "text": ", ".join(worded(change, standing[key], say.locale) for change in changes[:MOST]),
+            "name": by_name[key].name,
+            "text": ", ".join(worded(change, by_name[key], say.locale) for change in changes[:MOST]),
             "changes": [body(change) for change in changes[:MOST]],
         }
-        for key, changes in by_name.items()
+        for key, changes in changes_of.items()
         if changes
     ][:CHARACTERS]
 
 
-def _happens(change: Change, sheet: Sheet) -> bool:
+def _is_possible(change: Change, sheet: Sheet) -> bool:
     """Whether a scene may make the change, and the change makes a difference."""
-    if lasting(change, sheet.template) or change.most is not None or change.by == 0:
+    if is_lasting(change, sheet.template) or change.most is not None or change.by == 0:
         return False
-    return change.on is None or change.on != (folded(change.field) in sheet.conditions)
+    return change.on is None or change.on != (name_key(change.field) in sheet.conditions)
 
 
 def worded(change: Change, sheet: Sheet, locale: str) -> str:
     """The change in words: "Hit points −4", "+poisoned", "torches = 2"."""
     if change.on is not None:
         return f"{'+' if change.on else '−'}{change.field}"
-    own = sheet.template.field(change.field)
-    name = own.names[locale] if own is not None else change.field
+    field = sheet.template.field(change.field)
+    name = field.names[locale] if field is not None else change.field
     if change.by is not None:
         return f"{name} {'+' if change.by >= 0 else '−'}{abs(change.by)}"
     return f"{name} = {change.to}"
@@ -78,5 +79,5 @@ def worded(change: Change, sheet: Sheet, locale: str) -> str:
 def body(change: Change) -> dict[str, Any]:
     """The change as a node stores it."""
     fields = {"field": change.field, "to": change.to, "by": change.by, "most": change.most, "on": change.on}
-    kept = {name: value for name, value in fields.items() if value is not None}
-    return kept | ({"rounds": change.rounds} if change.rounds else {})
+    body = {name: value for name, value in fields.items() if value is not None}
+    return body | ({"rounds": change.rounds} if change.rounds else {})

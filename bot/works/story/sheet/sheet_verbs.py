@@ -1,6 +1,6 @@
 """`/story sheet`: shows a character's numbers, changes them, and chooses the template.
 
-Asks no model. A change counts as long as the scene after which it was made; attributes and skills count always.
+A change counts as long as the scene after which it was made; changes to attributes and skills count always.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from bot.works.story.log.logs import Logs, PlayedStory, node
 from bot.works.story.log.turn import Change
 from bot.works.story.scene.choices import open_proposals, scene_changed, words_of
 from bot.works.story.sheet import changes as typed
-from bot.works.story.sheet.card import card, line, said
+from bot.works.story.sheet.card import card, line, result
 from bot.works.story.sheet.proposals import body as body_of
 from bot.works.story.sheet.sheet import Sheet, sheet_of, sheets, template_of
-from bot.works.story.sheet.template import RULES, folded, from_log, templates
+from bot.works.story.sheet.template import RULES, from_log, name_key, templates
 from bot.works.story.world import cast
-from bot.works.story.world.order import leader, masters, names_of
-from bot.works.story.world.selves import plays, selves
+from bot.works.story.world.order import leader, may_lead, names_of
+from bot.works.story.world.selves import own_character, selves
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -35,16 +35,14 @@ if TYPE_CHECKING:
     from storage.stories import Node
 
 COUNTERS = 2
-"""How many counters have buttons; the others change in the window."""
+"""How many counters have buttons; the others are changed in the window."""
 SHEETS = "sheets"
 """The setting that holds the name of a story's template."""
 
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """A title and a text; the `character` whose sheet it is, for buttons; and the `turn` whose scene's message
-    changes.
-    """
+    """A title and a text; the `character` whose sheet gets buttons, and the `turn` whose scene's message changes."""
 
     title: str
     text: str
@@ -67,12 +65,12 @@ class SheetVerbs:
             sheet = sheet_of(played.story, shown.character)
         if sheet is not None and request.answers:
             title = f"{shown.character} · {title_of(played.story, request.locale, say)}" if played else ""
-            contents = (Text(card(sheet, say, request.locale)), ways(sheet, say, request.locale))
+            contents = (Text(card(sheet, say, request.locale)), buttons(sheet, say, request.locale))
             yield Changed(request.answers, "sheet", title, contents, in_place=True)
         yield Stage("sheet", shown.title)
         yield Text(shown.text)
         if sheet is not None and not request.answers:
-            yield ways(sheet, say, request.locale)
+            yield buttons(sheet, say, request.locale)
         if shown.turn and played is not None:
             turn = played.story.turns[shown.turn]
             own = bool(turn.act.speaker) and await self._own_names(request)
@@ -93,30 +91,31 @@ class SheetVerbs:
             raise UserError("story.gone")
         applies = number != "0"
         proposals = [
-            (n, own) for n, own in open_proposals(story, turn.scene) if not applies or str(n) == number
+            (n, proposal)
+            for n, proposal in open_proposals(story, turn.scene)
+            if not applies or str(n) == number
         ]
         if not proposals:
             raise UserError("story.sheet_decided")
-        mine = [(n, own) for n, own in proposals if _may(story, request.author, own.name)]
+        mine = [
+            (n, proposal) for n, proposal in proposals if _may_change(story, request.author, proposal.name)
+        ]
         if not mine:
-            may_change(story, request.author, proposals[0][1].name)
+            check_may_change(story, request.author, proposals[0][1].name)
         nodes = []
-        for n, own in mine:
-            changes = [body_of(change) for change in own.changes] if applies else []
-            body = {"name": own.name, "changes": changes, "scene": scene_id, "proposal": n}
+        for n, proposal in mine:
+            changes = [body_of(change) for change in proposal.changes] if applies else []
+            body = {"name": proposal.name, "changes": changes, "scene": scene_id, "proposal": n}
             # The id is the same for everybody who presses, so that of two simultaneous presses one counts.
             decided = node(f"{scene_id}/{played.branch}", f"sheet-{n}", "sheet", body, turn=turn.id)
             nodes.append(replace(decided, run_id=request.id, author_id=request.author.id))
         await self._logs.append(played, *nodes)
         if not applies:
             return Shown("", say("story.sheet_ignored"), turn=turn.id)
-        name, changed = mine[0][1].name, mine[0][1].changes
-        now = await self._logs.played_in(request.place)
-        return Shown(
-            "",
-            say("story.sheet_changed", name=name, changes=_now(now, name, changed, request.locale)),
-            turn=turn.id,
-        )
+        _, applied = mine[0]
+        changed = await self._logs.played_in(request.place)
+        values = _new_values(changed, applied.name, applied.changes, request.locale)
+        return Shown("", say("story.sheet_changed", name=applied.name, changes=values), turn=turn.id)
 
     async def _sheet(self, request: Request, say: Words) -> Shown:
         """Show or change a sheet, or choose the template. Raises UserError."""
@@ -126,12 +125,12 @@ class SheetVerbs:
             return await self._choose(request, name, say)
         played = await self._logs.played(request)
         story = played.story
-        if of := str(options.get("of") or "").strip():
-            character, rest = cast.called(story, of), request.text.strip()
+        if name := str(options.get("of") or "").strip():
+            character, rest = cast.find(story, name), request.text.strip()
             if not character:
-                raise UserError("story.no_character_of", name=of[:60], names=", ".join(story.cast) or "…")
+                raise UserError("story.no_character_of", name=name[:60], names=", ".join(story.cast) or "…")
         else:
-            character, rest = named(story, request.text, request.author)
+            character, rest = named_character(story, request.text, request.author)
             if character and rest == " ".join(request.text.split()):
                 _check_names(story, character, "; ".join(part for part in (rest, change) if part))
         rest = "; ".join(part for part in (rest, change) if part)
@@ -143,36 +142,37 @@ class SheetVerbs:
         return Shown(title, card(sheet_of(played.story, character), say, request.locale), character)
 
     async def _all(self, story: Story, say: Words, locale: str) -> Shown:
-        """Everybody's sheet in one line, and the available templates."""
-        lines = [line(sheet, say, locale) for sheet in sheets(story).values()]
-        known = await templates(self._files)
-        how = say("story.sheet_templates", names=_listed(known, locale))
+        """Every sheet in one line, and the available templates."""
+        lines = [line(sheet, locale) for sheet in sheets(story).values()]
+        how = say("story.sheet_templates", names=_listed(await templates(self._files), locale))
         return Shown(title_of(story, locale, say), "\n".join([*lines, "", how]).strip())
 
     async def _choose(self, request: Request, name: str, say: Words) -> Shown:
+        """Choose the template. Raises UserError."""
         played = await self._logs.writable(request)
-        if not masters(played.story, request.author):
+        if not may_lead(played.story, request.author):
             raise UserError("story.only_gm")
-        body = await chosen(self._files, name, request.locale)
+        body = await template_settings(self._files, name, request.locale)
         await self._logs.record(played, request, "set", body)
         title = from_log(body[RULES]).title[request.locale]
         return Shown("", say("story.sheet_template_set", name=title))
 
     async def _change(self, request: Request, character: str, text: str, say: Words) -> Shown:
+        """Change or remove a character's sheet. Raises UserError."""
         played = await self._logs.writable(request)
         story = played.story
         if not character:
             raise UserError("story.sheet_whose", names=", ".join(story.cast) or "…")
-        may_change(story, request.author, character)
+        check_may_change(story, request.author, character)
         if request.options.get("remove"):
             body: dict[str, Any] = {"name": character, "removed": True}
             await self._logs.record(played, request, "sheet", body)
             return Shown("", say("story.sheet_removed", name=character))
         changes = typed.parse(text, template_of(story))
         await self._logs.append(played, *nodes_of(request, played, character, changes))
-        now = await self._logs.played_in(request.place)
-        lines = _now(now, character, changes, request.locale)
-        return Shown("", say("story.sheet_changed", name=character, changes=lines), character)
+        changed = await self._logs.played_in(request.place)
+        values = _new_values(changed, character, changes, request.locale)
+        return Shown("", say("story.sheet_changed", name=character, changes=values), character)
 
 
 def title_of(story: Story, locale: str, say: Words) -> str:
@@ -180,54 +180,48 @@ def title_of(story: Story, locale: str, say: Words) -> str:
     return template_of(story).title.get(locale) or say("story.sheet_no_template")
 
 
-def _listed(known: Mapping[str, Mapping[str, Any]], locale: str) -> str:
-    return ", ".join(f"`{name}` ({tree['title'][locale]})" for name, tree in known.items())
+def _listed(trees: Mapping[str, Mapping[str, Any]], locale: str) -> str:
+    return ", ".join(f"`{name}` ({tree['title'][locale]})" for name, tree in trees.items())
 
 
-async def chosen(files: tuple[Path, ...], name: str, locale: str) -> dict[str, str]:
-    """The settings of a story with the template of this name or title. Raises UserError."""
-    known = await templates(files)
-    key = folded(name)
-    for own, tree in known.items():
-        if key in (folded(own), *map(folded, tree["title"].values())):
-            return {SHEETS: own, RULES: _kept(own, tree)}
-    raise UserError("story.sheet_no_such", name=name[:60], names=_listed(known, locale))
+async def template_settings(files: tuple[Path, ...], name: str, locale: str) -> dict[str, str]:
+    """The settings of a story that has the template with this name or title. Raises UserError."""
+    trees, key = await templates(files), name_key(name)
+    for template, tree in trees.items():
+        if key in (name_key(template), *map(name_key, tree["title"].values())):
+            return {SHEETS: template, RULES: json.dumps({"name": template, **tree}, ensure_ascii=False)}
+    raise UserError("story.sheet_no_such", name=name[:60], names=_listed(trees, locale))
 
 
-def _kept(name: str, tree: Mapping[str, Any]) -> str:
-    return json.dumps({"name": name, **tree}, ensure_ascii=False)
-
-
-def named(story: Story, text: str, author: Author) -> tuple[str, str]:
+def named_character(story: Story, text: str, author: Author) -> tuple[str, str]:
     """The character whose name begins the text, and the rest; without a name, the author's own character, or "".
 
     Raises UserError for a single unknown name, and for a fighter who is not in the cast.
     """
     parts = text.split()
     for count in range(len(parts), 0, -1):
-        key = folded(" ".join(parts[:count]).rstrip(":"))
-        if character := next((name for name in story.cast if folded(name) == key), ""):
+        key = name_key(" ".join(parts[:count]).rstrip(":"))
+        if character := next((name for name in story.cast if name_key(name) == key), ""):
             return character, " ".join(parts[count:])
     if parts and all(part.isalpha() for part in parts) and not template_of(story).field(text):
         raise UserError("story.no_character_of", name=text[:60], names=", ".join(story.cast) or "…")
     fight = story.initiative
     for fighter in fight.order if fight is not None else ():
-        if f"{folded(text)} ".startswith(f"{folded(fighter.name)} "):
+        if f"{name_key(text)} ".startswith(f"{name_key(fighter.name)} "):
             raise UserError("story.no_character_of", name=fighter.name, names=", ".join(story.cast) or "…")
-    own = plays(story, author)
+    own = own_character(story, author)
     return own, " ".join(parts)
 
 
 def _check_names(story: Story, character: str, text: str) -> None:
-    """Raises UserError for changes without a character's name, of which one begins with an unknown name: "Zed hp 1".
+    """Raise UserError if a change to the character's sheet seems to begin with another name, as in "Zed hp 1".
 
-    A thing whose name ends like a field ("belt of strength") needs the character's name before it, until it is on the
-    sheet.
+    So a thing whose name ends like a field ("belt of strength") is added only with the character's name before it.
     """
     template, sheet = template_of(story), sheet_of(story, character)
     for change in typed.parse(text, template) if text else ():
         parts = change.field.split()
-        if change.on is not None or template.field(change.field) or folded(change.field) in sheet.things:
+        if change.on is not None or template.field(change.field) or name_key(change.field) in sheet.things:
             continue
         for count in range(1, len(parts)):
             if template.field(" ".join(parts[count:])):
@@ -237,60 +231,61 @@ def _check_names(story: Story, character: str, text: str) -> None:
                 )
 
 
-def in_view(story: Story, author: Author, text: str) -> Sheet | None:
+def sheet_in_view(story: Story, author: Author, text: str) -> Sheet | None:
     """The sheet of the first character that a text names, or else of the author's own; None for neither."""
-    standing, plain = sheets(story), _plain(text)
-    for key, sheet in standing.items():
+    by_name, plain = sheets(story), _plain(text)
+    for key, sheet in by_name.items():
         if f" {_plain(key)} " in f" {plain} ":
             return sheet
-    return standing.get(folded(plays(story, author)))
+    return by_name.get(name_key(own_character(story, author)))
 
 
 def _plain(text: str) -> str:
-    return folded(re.sub(r"\W+", " ", text))
+    return name_key(re.sub(r"\W+", " ", text))
 
 
-def may_change(story: Story, author: Author, character: str) -> None:
-    """Raises UserError for people who neither play the character nor are the game master."""
-    if not _may(story, author, character):
+def check_may_change(story: Story, author: Author, character: str) -> None:
+    """Raise UserError for people who neither play the character nor may lead the table."""
+    if not _may_change(story, author, character):
         raise UserError("story.sheet_not_yours", name=character, gm=names_of(story).get(leader(story), "?"))
 
 
-def _may(story: Story, author: Author, character: str) -> bool:
-    return masters(story, author) or character in selves(story, author)
+def _may_change(story: Story, author: Author, character: str) -> bool:
+    return may_lead(story, author) or character in selves(story, author)
 
 
-def _now(played: PlayedStory | None, character: str, changes: Sequence[Change], locale: str) -> str:
-    """The new values of what was changed, for people."""
+def _new_values(played: PlayedStory | None, character: str, changes: Sequence[Change], locale: str) -> str:
+    """The values of the changed fields, for people."""
     if played is None:
         return "…"
     sheet = sheet_of(played.story, character)
-    return ", ".join(dict.fromkeys(said(change, sheet, locale) for change in changes))
+    return ", ".join(dict.fromkeys(result(change, sheet, locale) for change in changes))
 
 
-def ways(sheet: Sheet, say: Words, locale: str) -> Choices:
+def buttons(sheet: Sheet, say: Words, locale: str) -> Choices:
     """The buttons of a sheet: minus and plus for its first counters, and a window for the rest."""
     choices = list[Choice]()
-    for own in [own for own in sheet.template.group("counters") if sheet.score(own) is not None][:COUNTERS]:
+    counters = [field for field in sheet.template.group("counters") if sheet.score(field) is not None]
+    for field in counters[:COUNTERS]:
         for sign, by in (("−", "-1"), ("+", "+1")):
             choices.append(
-                Choice(f"{own.names[locale]} {sign}1", f"/story sheet {sheet.name} {own.key} {by}")
+                Choice(f"{field.names[locale]} {sign}1", f"/story sheet {sheet.name} {field.key} {by}")
             )
     window = f"/story sheet --of {escaped(sheet.name)}"
     return Choices("", (*choices, Choice(say("story.sheet_button"), window, say("story.sheet_window"))))
 
 
 def nodes_of(request: Request, played: PlayedStory, character: str, changes: list[Change]) -> list[Node]:
-    """The nodes that store these changes: what has happened to the character counts as long as the last scene does."""
+    """The nodes that store these changes; those that are not lasting count as long as the last scene does."""
     template, head = template_of(played.story), played.story.head
     bounds = [Change(change.field, most=change.most) for change in changes if change.most is not None]
     changes = [*bounds, *(replace(change, most=None) for change in changes)]
     changes = [change for change in changes if change != Change(change.field)]
     nodes = []
     for key, lasts in (("sheet", True), ("sheet-now", False)):
-        own = [body_of(change) for change in changes if typed.lasting(change, template) == lasts]
-        if own:
+        rows = [body_of(change) for change in changes if typed.is_lasting(change, template) == lasts]
+        if rows:
             turn = head.id if head is not None and not lasts else ""
-            body = {"name": character, "changes": own}
+            body = {"name": character, "changes": rows}
             nodes.append(node(request.id, key, "sheet", body, turn=turn, author=request.author.id))
     return nodes

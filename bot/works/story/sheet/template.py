@@ -1,7 +1,6 @@
 """Templates of sheets: a character's attributes, skills and counters, and how their modifiers are computed.
 
-A story keeps the template that its table chose as JSON in its log, so that it stays the same wherever the story goes.
-Files are read off the event loop, and YAML is imported only then. Knows no story.
+A story's log has the template that its table chose as JSON, so that it stays the same wherever the story goes.
 """
 
 from __future__ import annotations
@@ -36,13 +35,14 @@ _FIELD_PARTS: Final = frozenset((*LOCALES, "of", "start", "most"))
 
 
 class _Wrong(Exception):
-    """The place of an error in a template."""
+    """A template is invalid; the message names the part."""
 
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """An attribute, a skill or a counter. `names` are by locale. A skill without a value of its own has the modifier of
-    the attribute `of`. `most` is the maximum of a counter.
+    """An attribute, a skill or a counter with its initial value `start` and its maximum `most`; `names` are by locale.
+
+    A skill without a value has the modifier of the attribute `of`.
     """
 
     key: str
@@ -55,9 +55,10 @@ class Field:
 
 @dataclass(frozen=True, slots=True)
 class Template:
-    """A template. `fields` are by key. `modifiers` are pairs of the largest score with a modifier, and that modifier;
-    without any, a score is its own modifier. `results` are pairs, the largest first, of a minimum total, and its names
-    by locale.
+    """A template; `fields` are by key.
+
+    `modifiers` are (the largest score with this modifier, modifier), ascending; without any, a score is its own
+    modifier. `results` are (minimum total, names of the outcome by locale), descending.
     """
 
     name: str = FREE
@@ -71,7 +72,7 @@ class Template:
     """The keys of fields by the folded names that people may use."""
 
     def group(self, name: str) -> list[Field]:
-        return [own for own in self.fields.values() if own.group == name]
+        return [field for field in self.fields.values() if field.group == name]
 
     def modifier(self, score: int) -> int:
         """The modifier of a score; a score above the table has the last modifier."""
@@ -80,25 +81,23 @@ class Template:
         return next((modifier for most, modifier in self.modifiers if score <= most), self.modifiers[-1][1])
 
     def field(self, typed: str) -> Field | None:
-        """The field with this key, or with this name in any language; an attribute also by the first three letters of
-        its name.
-        """
-        return self.fields.get(self.keys.get(folded(typed), ""))
+        """The field with this key or name in any language; for an attribute three letters of the name are enough."""
+        return self.fields.get(self.keys.get(name_key(typed), ""))
 
 
-def folded(text: str) -> str:
-    """The name without case, accents, hyphens and surrounding blanks: "Força" and "forca" are the same."""
+def name_key(text: str) -> str:
+    """The name for comparisons, without case, accents, hyphens and surrounding blanks: "forca" for "Força"."""
     plain = unicodedata.normalize("NFKD", " ".join(text.replace("-", " ").split()).casefold())
     return "".join(letter for letter in plain if not unicodedata.combining(letter))
 
 
 async def templates(files: tuple[Path, ...]) -> dict[str, dict[str, Any]]:
-    """The parsed templates by name: the built-in ones, some replaced by those of the files. Raises UserError."""
+    """The trees of the templates by name, of the bundled file and of these; later ones win. Raises UserError."""
     return await asyncio.to_thread(read, files)
 
 
 def read(files: tuple[Path, ...]) -> dict[str, dict[str, Any]]:
-    """The same; blocking. Raises UserError for the first error."""
+    """Like `templates`, but blocking."""
     return {name: tree for file in (BUNDLED, *files) for name, tree in _read(file).items()}
 
 
@@ -116,8 +115,8 @@ def _read(file: Path) -> dict[str, dict[str, Any]]:
         line = mark.line + 1 if mark else 1
         raise UserError("story.preset_unreadable", file=file.name, line=line) from error
     try:
-        for name, part in _among(tree, None, "").items():
-            of(str(name), part)
+        for name, part in _mapping(tree, None, "").items():
+            parse(str(name), part)
         return {str(name): json.loads(json.dumps(part, default=str)) for name, part in tree.items()}
     except _Wrong as error:
         raise UserError("story.sheet_template_wrong", file=file.name, where=str(error)[:100]) from error
@@ -125,28 +124,28 @@ def _read(file: Path) -> dict[str, dict[str, Any]]:
 
 @lru_cache(maxsize=64)
 def from_log(text: str) -> Template:
-    """The template that a story stores; the free one if it has no valid one."""
+    """The template in a story's settings; the free one if that is invalid or missing."""
     try:
         tree = json.loads(text) if text else {}
-        return of(str(tree.pop("name")), tree)
+        return parse(str(tree.pop("name")), tree)
     except (_Wrong, ValueError, RecursionError, AttributeError, KeyError, TypeError):
         return Template()
 
 
-def of(name: str, tree: Any) -> Template:
+def parse(name: str, tree: Any) -> Template:
     """The template of a parsed tree. Raises _Wrong with the place of an error."""
     if not _NAME.fullmatch(name) or name != name.lower() or len(name) > 40:
         raise _Wrong(name)
-    _among(tree, _PARTS, name)
+    _mapping(tree, _PARTS, name)
     fields: dict[str, Field] = {}
     default = _number(tree.get("start", 0), f"{name}.start")
     for group in GROUPS:
-        own = tree.get(group, {})
-        if not isinstance(own, dict) or len(own) > FIELDS:
+        rows = tree.get(group, {})
+        if not isinstance(rows, dict) or len(rows) > FIELDS:
             raise _Wrong(f"{name}.{group}")
-        for key, part in own.items():
+        for key, part in rows.items():
             where = f"{name}.{group}.{key}"
-            _among(part, _FIELD_PARTS, where)
+            _mapping(part, _FIELD_PARTS, where)
             numbers = {n: _number(part[n], f"{where}.{n}") for n in ("start", "most") if n in part}
             start = numbers.get("start", default if group == "attributes" else None)
             source = str(part.get("of", ""))
@@ -187,15 +186,15 @@ def of(name: str, tree: Any) -> Template:
 def _keys(fields: Mapping[str, Field]) -> dict[str, str]:
     """The fields' keys by folded name (`Template.keys`); the first of two fields with the same name counts."""
     short = [
-        (name, own.key)
-        for own in fields.values()
-        if own.group == "attributes"
-        for name in {folded(name)[:3] for name in own.names.values()}
+        (name, field.key)
+        for field in fields.values()
+        if field.group == "attributes"
+        for name in {name_key(name)[:3] for name in field.names.values()}
     ]
     ambiguous = {name for name, _ in short if sum(other == name for other, _ in short) > 1}
     keys = {name: key for name, key in short if name not in ambiguous}
-    for own in [*fields.values()][::-1]:
-        keys |= dict.fromkeys((folded(own.key), *map(folded, own.names.values())), own.key)
+    for entry in [*fields.values()][::-1]:
+        keys |= dict.fromkeys((name_key(entry.key), *map(name_key, entry.names.values())), entry.key)
     return keys
 
 
@@ -206,7 +205,7 @@ def _pairs(tree: Mapping[str, Any], part: str, name: str) -> list[tuple[Any, Any
     return [*pairs.items()]
 
 
-def _among(tree: Any, known: frozenset[str] | None, where: str) -> dict[Any, Any]:
+def _mapping(tree: Any, known: frozenset[str] | None, where: str) -> dict[Any, Any]:
     """The tree, if it is a mapping with no keys but these, or with any keys for None. Raises _Wrong."""
     if not isinstance(tree, dict):
         raise _Wrong(where)
@@ -227,7 +226,7 @@ def _names(tree: Any, where: str) -> dict[str, str]:
 
 
 def _key(value: Any, where: str) -> int:
-    """A number that is a text, since JSON has only texts as keys."""
+    """The number of a key, which in JSON is a text."""
     text = str(value)
     return _number(int(text) if re.fullmatch(r"-?[0-9]{1,7}", text) else value, where)
 

@@ -32,5 +32,5 @@ def in_words(name: str, value: str, story: Story, say: Words, styles: Mapping[st
     if name == "sheets":
         return template_of(story).title.get(say.locale) or value
     if name == "prose" and value in styles:
-        return styles[value].called(say.locale)
+        return styles[value].typed_name(say.locale)
     return name_in(say, value, name) if name in _CHOSEN else value

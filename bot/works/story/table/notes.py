@@ -17,9 +17,9 @@ from bot.works.story.table.about import about_lines, in_words
 from bot.works.story.table.outcome import Outcome
 from bot.works.story.table.party_verbs import released
 from bot.works.story.world import cast
-from bot.works.story.world.cast import CAST, NAME_CHARS
+from bot.works.story.world.cast import MOST_CHARACTERS, NAME_CHARS
 from bot.works.story.world.lorebook import LORE, LORE_CHARS
-from bot.works.story.world.presets import named
+from bot.works.story.world.presets import find
 
 if TYPE_CHECKING:
     from bot.works.story.world.presets import Preset, Presets
@@ -38,7 +38,7 @@ class Notes:
     async def cast(self, request: Request, say: Words) -> Outcome:
         played = await self._logs.writable(request)
         sheets, options = played.story.cast, request.options
-        word, typed = cast.typed(request.text, options)
+        word, typed = cast.parse_typed(request.text, options)
         if word in ("mute", "unmute"):
             return await self._mute(request, played, typed, muted=word == "mute")
         name, _, about = request.text.partition(":")
@@ -46,14 +46,14 @@ class Notes:
         if not name:
             text = f"{cast.lines(played.story, say)}\n\n{say('story.cast_words')}"
             return Outcome(text=text, title=say("story.cast", n=len(sheets)), form="/story cast")
-        character = cast.called(played.story, name) or name
+        character = cast.find(played.story, name) or name
         if options.get("remove"):
             if character not in sheets:
                 raise UserError("story.no_character", name=name)
             sheet = None
         else:
-            if character not in sheets and len(sheets) >= CAST:
-                raise UserError("story.many_characters", limit=CAST)
+            if character not in sheets and len(sheets) >= MOST_CHARACTERS:
+                raise UserError("story.many_characters", limit=MOST_CHARACTERS)
             sheet = dict(sheets.get(character, {}))
             fields = {
                 "about": (about.strip() or str(options.get("about") or ""))[:4_000],
@@ -159,7 +159,7 @@ class Notes:
         if not name and not options:
             now = about_lines(played.story, ("prose", "view", "tense"), say, styles)
             described = [
-                f"- `{style.called(say.locale)}`: {style.description[say.locale]}"
+                f"- `{style.typed_name(say.locale)}`: {style.description[say.locale]}"
                 for style in styles.values()
             ]
             text = "\n".join([*now, *([""] if now else []), say("story.prose_styles"), *described])
@@ -167,10 +167,10 @@ class Notes:
         body: dict[str, Any] = {**options}
         if meant(name, "none"):
             body |= {"prose": "", "prose_lines": []}
-        elif style := named(styles, request.text):
+        elif style := find(styles, request.text):
             body |= {"prose": style.name, "prose_lines": list(style.guidance)}
         elif name:
-            known = ", ".join(each.called(say.locale) for each in styles.values())
+            known = ", ".join(each.typed_name(say.locale) for each in styles.values())
             raise UserError("story.no_prose", name=request.text.strip(), names=known)
         await self._logs.record(played, request, "set", body)
         values = ", ".join(
@@ -193,7 +193,7 @@ class Notes:
                 if preset["preset"] in presets
             ]
             described = [
-                f"- `{preset.called(say.locale)}`: {preset.description[say.locale]}"
+                f"- `{preset.typed_name(say.locale)}`: {preset.description[say.locale]}"
                 for preset in presets.values()
             ]
             text = "\n".join([*chosen, *([""] if chosen else []), say("story.presets"), *described])
@@ -202,10 +202,10 @@ class Notes:
             raise UserError("story.relation_format")
         if meant(name, "none") or not name.strip():
             body: dict[str, Any] = {"pair": names, "preset": "", "lines": []}
-        elif preset := named(presets, name):
+        elif preset := find(presets, name):
             body = {"pair": names, "preset": preset.name, "lines": preset.lines(*names)}
         else:
-            known = ", ".join(each.called(say.locale) for each in presets.values())
+            known = ", ".join(each.typed_name(say.locale) for each in presets.values())
             raise UserError("story.no_preset", name=name.strip(), names=known)
         await self._logs.record(played, request, "preset", body)
         key = "story.relation_set" if body["preset"] else "story.relation_gone"

@@ -18,11 +18,11 @@ from bot.work import Run
 from bot.works.story.log.logs import Logs, PlayedStory, node
 from bot.works.story.table.party_verbs import Outcome, PartyVerbs
 from bot.works.story.world.order import (
-    last_taken,
+    awaited_person,
+    last_player_turn,
     mode_of,
-    passed,
-    waited_for,
-    whose,
+    next_in_order,
+    skipped_turns,
 )
 from storage.schedules import ScheduleRow
 
@@ -104,8 +104,8 @@ class Party:
             return {}
         if played.story.head is not None and played.story.head.act.mode == "end":
             return {}
-        expected = waited_for(played.story, self._settings)
-        after, count = last_taken(played.story), passed(played.story)
+        expected = awaited_person(played.story, self._settings)
+        after, count = last_player_turn(played.story), skipped_turns(played.story)
         if expected is None:
             return {}
         # Not the person's id, which would remain there after their data is deleted.
@@ -128,7 +128,7 @@ class Party:
             mode = mode_of(played.story, self._settings)
             if mode == "vote":
                 return [mode]
-            expected = waited_for(played.story, self._settings)
+            expected = awaited_person(played.story, self._settings)
             assert expected is not None
             following = await self._passed_over(run, played)
             return [mode, expected[1], following[1] if following is not None else "?"]
@@ -161,10 +161,10 @@ class Party:
 
     async def _passed_over(self, run: Run, played: PlayedStory) -> tuple[str, str] | None:
         """Store that the awaited player is skipped; returns whose turn it is then."""
-        body = {"passed": {"after": last_taken(played.story), "count": passed(played.story) + 1}}
+        body = {"passed": {"after": last_player_turn(played.story), "count": skipped_turns(played.story) + 1}}
         await self._logs.append(played, node(run.id, "set", "set", body))
         now = await self._logs.played_in(run.request.place)
-        return whose(now.story) if now is not None else None
+        return next_in_order(now.story) if now is not None else None
 
 
 def _write_whisper(say: Words) -> Choice:

@@ -20,7 +20,7 @@ from bot.words import Words, meant, words
 from bot.works.story.log.logs import Logs, PlayedStory, node
 from bot.works.story.log.story import Story
 from bot.works.story.world import cast
-from bot.works.story.world.order import game_master, leader, masters, members, mode_of, names_of
+from bot.works.story.world.order import game_master, leader, may_lead, members, mode_of, names_of
 from bot.works.story.world.selves import selves
 
 if TYPE_CHECKING:
@@ -95,7 +95,7 @@ class PartyVerbs:
         story, leaver = played.story, request.author
         if name_typed := request.text.strip():
             id, name = named(story, name_typed)
-            if id != leaver.id and not masters(story, leaver):
+            if id != leaver.id and not may_lead(story, leaver):
                 raise UserError("story.only_gm")
             leaver = Author(id, name)
         names = members(story)
@@ -115,7 +115,7 @@ class PartyVerbs:
         story, name = played.story, " ".join(request.text.split())[: cast.NAME_CHARS]
         if not story.cast:
             raise UserError("story.no_cast")
-        if not (character := cast.called(story, name)):
+        if not (character := cast.find(story, name)):
             raise UserError("story.no_character_of", name=name, names=", ".join(story.cast))
         player = str(story.cast[character].get("player") or "")
         if player and character not in selves(story, request.author):
@@ -137,7 +137,7 @@ class PartyVerbs:
             text = say("story.selves", names=", ".join(mine), name=mine[0])
             buttons = [(character, character) for character in mine[1:9]]
             return Outcome(text=text, choices=buttons)
-        if (character := cast.called(story, name)) not in mine:
+        if (character := cast.find(story, name)) not in mine:
             raise UserError("story.not_your_self", name=name, names=", ".join(mine))
         await self._logs.append(played, seat(request, story, here=True, plays=character))
         return Outcome("story.speaks_as", {"name": request.author.name, "character": character})
@@ -147,7 +147,7 @@ class PartyVerbs:
         if not text:
             name = names_of(story).get(leader(story), "")
             return Outcome("story.gm_is", {"name": name}) if name else Outcome("story.gm_nobody")
-        if not masters(story, request.author):
+        if not may_lead(story, request.author):
             raise UserError("story.only_gm")
         if meant(text, "nobody", "none"):
             await self._logs.record(played, request, "set", {"gm": ""})
@@ -165,7 +165,7 @@ class PartyVerbs:
                 if now
                 else Outcome("story.no_deadline")
             )
-        if not masters(story, request.author):
+        if not may_lead(story, request.author):
             raise UserError("story.only_gm")
         match = _SPAN.fullmatch(text)
         minutes = int(match[1]) * _MINUTES[match[2][0].casefold()] if match else 0

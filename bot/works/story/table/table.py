@@ -27,7 +27,14 @@ from bot.works.story.table.party_verbs import seat
 from bot.works.story.table.safety import agreed_lines
 from bot.works.story.table.versions import Versions
 from bot.works.story.world import cast, to_come
-from bot.works.story.world.order import has_come, last_taken, masters, mode_of, passed, whose
+from bot.works.story.world.order import (
+    is_at_table,
+    last_player_turn,
+    may_lead,
+    mode_of,
+    next_in_order,
+    skipped_turns,
+)
 
 if TYPE_CHECKING:
     from bot.works.story.config import StoryConfig
@@ -87,7 +94,7 @@ class Table:
         if done.key == "story.nothing_yet":  # once no other thread writes to it
             text = _last(await self._logs.played(request)) or text
         yield Text(text)
-        for event in to_come.shown(run, done.coming, f"story {request.verb}", say):
+        for event in to_come.events_showing(run, done.coming, f"story {request.verb}", say):
             yield event
         if done.choices:
             yield Choices(say("story.what_now"), tuple(Choice(label, line) for label, line in done.choices))
@@ -156,12 +163,12 @@ class Table:
         if mode not in MODES:
             known = ", ".join(name_in(say, each, "mode") for each in MODES)
             raise UserError("story.no_mode", name=request.text.strip(), names=known)
-        if mode == "gm" and not masters(played.story, request.author):
+        if mode == "gm" and not may_lead(played.story, request.author):
             raise UserError("story.only_gm")
         author = request.author.id
         body = {"mode": mode} | ({"gm": author} if mode == "gm" else {})
         nodes = [node(request.id, "set", "set", body, author=author)]
-        if mode == "gm" and not has_come(played.story, author):
+        if mode == "gm" and not is_at_table(played.story, author):
             nodes.append(seat(request, played.story, here=True))  # otherwise the table would have none
         await self._logs.append(played, *nodes)
         return Outcome(f"story.mode_{mode.replace('-', '_')}")
@@ -170,15 +177,15 @@ class Table:
         played = await self._logs.writable(request)
         if played.story.initiative is not None:
             raise UserError("story.initiative_pass")
-        expected = whose(played.story)
+        expected = next_in_order(played.story)
         if expected is None or played.story.head is None:
             raise UserError("story.nobody_waits")
-        if request.author.id != expected[0] and not masters(played.story, request.author):
+        if request.author.id != expected[0] and not may_lead(played.story, request.author):
             raise UserError("story.only_gm_passes", name=expected[1])
-        body = {"passed": {"after": last_taken(played.story), "count": passed(played.story) + 1}}
+        body = {"passed": {"after": last_player_turn(played.story), "count": skipped_turns(played.story) + 1}}
         await self._logs.record(played, request, "set", body)
         now = await self._logs.played_in(request.place)
-        following = whose(now.story) if now is not None else None
+        following = next_in_order(now.story) if now is not None else None
         return Outcome("story.passed", {"name": expected[1], "next": following[1] if following else "?"})
 
     async def _show(self, request: Request, say: Words) -> Outcome:

@@ -19,7 +19,7 @@ from bot.works.story.log.turn import SCENE
 from bot.works.story.turn import context
 from bot.works.story.turn.turn_plan import TurnPlan, framed
 from bot.works.story.world import cast
-from bot.works.story.world.cast import CAST, read_characters
+from bot.works.story.world.cast import MOST_CHARACTERS, read_characters
 from bot.works.story.world.order import mode_of
 from bot.works.story.world.state import characters
 
@@ -70,10 +70,12 @@ class CastVerbs:
         gm = story.settings.get("gm")
         if mode_of(story, self._scene_verbs.settings) == "gm" and gm not in (request.author.id, None):
             raise UserError("story.gm_speaks")
-        word, name = cast.typed(request.text, request.options)
+        word, name = cast.parse_typed(request.text, request.options)
         dead = {character.name.casefold() for character in characters(story).values() if character.dead}
-        if word == "all" or (cast.is_all(name) and not cast.called(story, name)):
-            if not (names := [speaker for speaker in cast.free(story) if speaker.casefold() not in dead]):
+        if word == "all" or (cast.is_all(name) and not cast.find(story, name)):
+            if not (
+                names := [speaker for speaker in cast.free_to_reply(story) if speaker.casefold() not in dead]
+            ):
                 raise UserError("story.nobody_speaks")
             return names
         speaker = cast.may_speak(story, name)
@@ -100,8 +102,8 @@ class CastVerbs:
         count = min(max(requested, 1), MOST) if isinstance(requested, int) else 1
 
         def may(story: Story) -> None:
-            if len(story.cast) + count > CAST:
-                raise UserError("story.many_characters", limit=CAST)
+            if len(story.cast) + count > MOST_CHARACTERS:
+                raise UserError("story.many_characters", limit=MOST_CHARACTERS)
 
         plan = await run.step("turn", lambda: self._scene_verbs.task(request, may), TurnPlan)
         yield Stage("cast", say("story.invented"), answer=True)
@@ -126,7 +128,7 @@ class CastVerbs:
             new = [
                 (n, character)
                 for n, character in enumerate(characters)
-                if not cast.called(now, character.name) or f"{run.id}/cast-{n}" in own
+                if not cast.find(now, character.name) or f"{run.id}/cast-{n}" in own
             ]
             nodes = [
                 node(

@@ -21,7 +21,7 @@ from bot.works.story.log.turn import Act, Turn
 from bot.works.story.sheet import initiative, sheet
 from bot.works.story.world import so_far, state
 from bot.works.story.world.agreement import AGREED
-from bot.works.story.world.lore_text import entry_of, filled
+from bot.works.story.world.lore_text import entry_of, fill_macros
 
 PLAYER: Final = "the player"
 CHARACTER: Final = "the character"
@@ -141,7 +141,7 @@ def parts(story: Story, frame: Frame, *, before: str | None = None, last: str = 
     fixed += len(story.presets) * DEALINGS * DEALING_TOKENS
     count = max(0, len(turns) - frame.recent) // frame.batch * frame.batch
     settled = turns[:count]
-    before_recent = state.settled(story, settled)
+    before_recent = state.characters_after(story, settled)
     standing = state.as_prompt(before_recent)
     # The same for the state, which also changes with the batches.
     fixed += min(state.STATE_TOKENS, frame.tokens // 8) if standing else 0
@@ -157,7 +157,7 @@ def parts(story: Story, frame: Frame, *, before: str | None = None, last: str = 
     passed_over = 0
     while sum(lore_tokens[passed_over:]) > max(0, free):  # an unusually long foundation, or one endless turn
         passed_over += 1
-    changed = state.since(story, turns, count, before_recent, before or "")
+    changed = state.changes_since(story, turns, count, before_recent, before or "")
     changed = "\n".join(
         part for part in (changed, sheet.as_prompt(story), initiative.as_prompt(story)) if part
     )
@@ -389,7 +389,9 @@ def lore_text(story: Story, text: str, seed: str, char: str = "") -> str:
     played = [name for name, sheet in story.cast.items() if sheet.get("player")]
     others = [name for name in story.cast if name not in played]
     user = played[0] if len(played) == 1 else PLAYER
-    return filled(text, user=user, char=char or (others[0] if len(others) == 1 else CHARACTER), seed=seed)
+    return fill_macros(
+        text, user=user, char=char or (others[0] if len(others) == 1 else CHARACTER), seed=seed
+    )
 
 
 def _sheet(name: str, sheet: dict[str, object]) -> str:

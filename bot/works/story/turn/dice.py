@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from bot.events import UserError
-from bot.works.story.sheet.checks import Known, Results, Sheets
+from bot.works.story.sheet.checks import Check, Checks, Results
 
 if TYPE_CHECKING:
     from bot.words import Words
@@ -27,7 +27,7 @@ MOST_DICE = 100
 writer.
 """
 
-NOBODY = Sheets()
+NOBODY = Checks()
 """Checks for a character without a sheet."""
 
 _SIGNS = str.maketrans({"−": "-", "×": "*"})
@@ -139,7 +139,7 @@ class Roll:
         )
 
 
-def find(text: str, sheets: Sheets = NOBODY) -> list[Wanted]:
+def find(text: str, sheets: Checks = NOBODY) -> list[Wanted]:
     """The dice that a turn asks for, in its order; `rolled` decides whether they can be rolled.
 
     They are `[2d6+3]`, `[[2d6+3]]` and `(roll 2d6+3 adv)` anywhere; at the beginning or the end of a line `roll 2d6+3`
@@ -156,7 +156,7 @@ def find(text: str, sheets: Sheets = NOBODY) -> list[Wanted]:
     return rolls
 
 
-def _in_line(line: str, sheets: Sheets) -> list[tuple[int, Wanted]]:
+def _in_line(line: str, sheets: Checks) -> list[tuple[int, Wanted]]:
     """The dice of one line, each with its position; those in brackets first."""
     if sheets.sheet is not None:
         line = _ADDED.sub(lambda match: _with_number(match, sheets), line)
@@ -202,7 +202,7 @@ def _in_line(line: str, sheets: Sheets) -> list[tuple[int, Wanted]]:
     return placed
 
 
-def _with_number(match: re.Match[str], sheets: Sheets) -> str:
+def _with_number(match: re.Match[str], sheets: Checks) -> str:
     """The dice with a number from the sheet in place of its name; unchanged where the sheet has none."""
     number = sheets.number(match["name"])
     if number is None:
@@ -211,7 +211,7 @@ def _with_number(match: re.Match[str], sheets: Sheets) -> str:
     return f"{match['dice']}{'+' if number >= 0 else '-'}{abs(number)}"
 
 
-def _known(text: str, match: re.Match[str] | None, sheets: Sheets) -> tuple[int, Wanted] | None:
+def _known(text: str, match: re.Match[str] | None, sheets: Checks) -> tuple[int, Wanted] | None:
     """A check of the sheet that begins here, by the longest name on the sheet, and the position where it ends."""
     if match is None or sheets.sheet is None:
         return None
@@ -225,7 +225,7 @@ def _known(text: str, match: re.Match[str] | None, sheets: Sheets) -> tuple[int,
     return None
 
 
-def _of_sheet(known: Known, typed: str, advantage: int, dc: int | None) -> Wanted:
+def _of_sheet(known: Check, typed: str, advantage: int, dc: int | None) -> Wanted:
     """A check of a sheet, plus the modifier that was typed."""
     if known.under is not None and dc is None and (not typed or re.fullmatch(r"(?:[-+][0-9]{1,3})+", typed)):
         more = sum(map(int, re.findall(r"[-+][0-9]+", typed)))
@@ -234,7 +234,7 @@ def _of_sheet(known: Known, typed: str, advantage: int, dc: int | None) -> Wante
     return Wanted(f"{known.dice}{modifier}{typed}", advantage, known.name, dc, results=known.results)
 
 
-def _bracketed(brackets: re.Match[str], sheets: Sheets) -> Wanted | None:
+def _bracketed(brackets: re.Match[str], sheets: Checks) -> Wanted | None:
     double, single, rounded = brackets.groups()
     if rounded is not None:
         match = _IN_ROUND.fullmatch(rounded)
@@ -246,7 +246,7 @@ def _bracketed(brackets: re.Match[str], sheets: Sheets) -> Wanted | None:
     return Wanted(double.strip()) if double is not None and _MEANT.match(double) else None
 
 
-def _wanted(match: re.Match[str], sheets: Sheets) -> Wanted:
+def _wanted(match: re.Match[str], sheets: Checks) -> Wanted:
     parts = match.groupdict()
     advantage = 1 if parts["higher"] else -1 if parts["lower"] else 0
     if parts["dice"]:
@@ -292,7 +292,7 @@ def rolled(requested: Wanted) -> Roll:
     return Roll(str(result.ast), written, total, natural, *of_check)
 
 
-def of_turn(text: str, say: Words, sheets: Sheets = NOBODY) -> dict[str, list[str]]:
+def of_turn(text: str, say: Words, sheets: Checks = NOBODY) -> dict[str, list[str]]:
     """The rolls of a turn's text, as its node keeps them: `rolls` for the writer and `dice` for people; {} for none."""
     rolls = [rolled(wanted) for wanted in find(text, sheets)]
     if not rolls:

@@ -19,7 +19,7 @@ from bot.works.story.log.logs import Logs, PlayedStory, node, spot
 from bot.works.story.log.turn import SAID, TALK
 from bot.works.story.turn.scene_verbs import SceneVerbs
 from bot.works.story.turn.turn_plan import TurnPlan
-from bot.works.story.world.selves import spoken_as
+from bot.works.story.world.selves import speaker_and_words
 
 if TYPE_CHECKING:
     from bot.kind import Runs
@@ -68,7 +68,7 @@ class TurnOnBranch:
         """A message's words split into the turn's text and its speaker; without a name the text is unchanged."""
         act = self.played.story.turns[self.turn].act
         author = Author(self.author, act.name)
-        named, words = spoken_as(self.played.story, author, text)
+        named, words = speaker_and_words(self.played.story, author, text)
         character = named if words != text else act.character
         return {"text": words} | ({"character": character} if character else {})
 

@@ -106,14 +106,14 @@ def addressed(story: Story, request: Request) -> tuple[str, str]:
     """
     text = " ".join(request.text.split())
     chosen = " ".join(str(request.options.get("character") or "").split())
-    name, question = state.known_as(story, chosen) if chosen else "", text
+    name, question = state.known_name(story, chosen) if chosen else "", text
     parts = text.split() if not chosen else []
     for length in range(len(parts), 0, -1):
-        if name := state.known_as(story, " ".join(parts[:length]).rstrip(",:;")):
+        if name := state.known_name(story, " ".join(parts[:length]).rstrip(",:;")):
             question = " ".join(parts[length:]).lstrip(",:; ")
             break
     if not name:
-        raise cast.unknown(chosen or text, list(story.cast))
+        raise cast.unknown_error(chosen or text, list(story.cast))
     if not any(map(str.isalnum, question)):
         raise UserError("story.interview_how")
     return name, question
@@ -122,13 +122,13 @@ def addressed(story: Story, request: Request) -> tuple[str, str]:
 def interview_prompt(story: Story, plan: TurnPlan, name: str, question: str, earlier: list[Aside]) -> Prompt:
     """The prompt: the character's sheet, memories and state, and the scenes where it was present; nothing else."""
     key = name.casefold()
-    sheet = story.cast.get(cast.called(story, name), {})
+    sheet = story.cast.get(cast.find(story, name), {})
     about = [
         untrusted.data(f"{part}: {text}") for part, text in sheet.items() if text and part not in NOT_SHOWN
     ]
     own = {key: character for key, character in state.characters(story).items() if key == name.casefold()}
     memories = [untrusted.data(memory.text) for _, memory in state.memories(story, name)[-MEMORIES:]]
-    unknown, room_left = state.unknown_to(story, key), min(SCENES_TOKENS, plan.tokens // 2)
+    unknown, room_left = state.turns_unknown_to(story, key), min(SCENES_TOKENS, plan.tokens // 2)
     scenes = list[str]()
     for turn in reversed(story.current_turns):
         if turn.id in unknown or turn.id in story.hidden:

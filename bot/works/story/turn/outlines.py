@@ -17,14 +17,14 @@ from bot.works.story.log.logs import node
 from bot.works.story.turn import context
 from bot.works.story.turn.turn_plan import TurnPlan, framed
 from bot.works.story.world import arc, state, to_come
-from bot.works.story.world.arc_verb import arc_nodes, may_change, shown_arc
-from bot.works.story.world.world import (
+from bot.works.story.world.arc_verb import arc_answer, arc_nodes, may_change
+from bot.works.story.world.world_verbs import (
     CHAPTERS,
     OPTIONS,
     TEXT_CHARS,
     TITLE_CHARS,
     VALUE_CHARS,
-    shown_chapter,
+    chapter_answer,
 )
 
 if TYPE_CHECKING:
@@ -109,10 +109,10 @@ class Outlines:
             yield Text(say("story.none_outlined"))
             return
         now = await self._logs.story(request.place.space, plan.story, plan.branch)
-        chapter = shown_chapter(now, request, say)
+        chapter = chapter_answer(now, request, say)
         yield Stage("chapter", chapter.title, answer=True)
         yield Text(chapter.text)
-        for event in to_come.shown(run, chapter.coming, "story chapter", say):
+        for event in to_come.events_showing(run, chapter.coming, "story chapter", say):
             yield event
         yield Notice(say("story.chapter_begun"))
 
@@ -147,12 +147,12 @@ class Outlines:
 
         written = await run.step("outlined", outlined, bool)
         now = await self._logs.story(request.place.space, plan.story, plan.branch)
-        shown = shown_arc(now, request, say)
+        shown = arc_answer(now, request, say)
         yield Stage("arc", shown.title, answer=True)
         yield Text(shown.text if written else say("story.none_outlined_arc"))
-        for event in to_come.shown(run, shown.coming, "story arc", say):
+        for event in to_come.events_showing(run, shown.coming, "story arc", say):
             yield event
-        if to_come.open_to(run, shown.coming):
+        if to_come.may_show(run, shown.coming):
             yield Choices("", tuple(shown.choices))
 
 

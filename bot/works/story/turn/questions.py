@@ -26,7 +26,7 @@ from bot.works.story.turn.context import Parts
 from bot.works.story.turn.thought import Thought, read_thought
 from bot.works.story.turn.turn_plan import TurnPlan, choices_task, framed, parts
 from bot.works.story.world import asides, cast, state, to_come
-from bot.works.story.world.selves import plays
+from bot.works.story.world.selves import own_character
 
 if TYPE_CHECKING:
     from bot.llm.base import Prompt
@@ -89,7 +89,7 @@ class Questions:
             if played.story.head is None:
                 raise UserError("story.nothing_yet")
             plan = await self._scene_verbs.plan(request, played, played.story.head.id, played.story.seq)
-            return plan, plays(played.story, request.author) or request.author.name
+            return plan, own_character(played.story, request.author) or request.author.name
 
         plan, name = await run.step("turn", wanted, tuple[TurnPlan, str])
         yield Stage("suggestions", say("story.suggested", name=name), answer=True)
@@ -181,9 +181,9 @@ class Questions:
         if plan.story:
             coming = to_come.for_person(story, request, lines_of)
             yield Text(say("story.ideas_kept"))
-            for event in to_come.shown(run, coming, "story show", say):
+            for event in to_come.events_showing(run, coming, "story show", say):
                 yield event
-            if not to_come.open_to(run, coming):  # the buttons' labels would show it
+            if not to_come.may_show(run, coming):  # the buttons' labels would show it
                 return
             chapters = tuple(
                 Choice(label(f"{n}. {idea}"), f"/story chapter --write {EVENTS} -- {idea}")
@@ -264,7 +264,7 @@ def _elements(story: Story, thought: Thought, say: Words) -> tuple[Choice, ...]:
     """Buttons that add what the ideas introduce to the story: to the cast, the lorebook or the chapter."""
     choices = list[Choice]()
     for kind, name, text in thought.elements:
-        if kind == "character" and not cast.called(story, name):
+        if kind == "character" and not cast.find(story, name):
             choices.append(
                 Choice(label(say("story.element_character", name=name)), f"/story cast -- {name}: {text}")
             )

@@ -22,7 +22,7 @@ from bot.llm.base import Message, Prompt, room
 from bot.words import words
 from bot.work import Run
 from bot.works.story.turn.turn_plan import TurnPlan
-from bot.works.story.world.order import whose
+from bot.works.story.world.order import next_in_order
 from bot.works.story.world.so_far import LATEST, STRETCH, Tiers, most_chars, size
 
 if TYPE_CHECKING:
@@ -132,9 +132,9 @@ class Recap:
         if len(text) > (most := 2 * most_chars(tier)):
             raise UserError("story.recap_long", length=len(text), limit=most)
         part = Tiers(story, story.current_turns).part(tier, begins - 1)
-        if not part.of:
+        if not part.sources:
             raise UserError("story.recap_no_part", scenes=_range(begins, ends))
-        body = {"of": part.of, "text": " ".join(text.split())}
+        body = {"of": part.sources, "text": " ".join(text.split())}
         await self._logs.record(played, request, "summed", body, turn=story.path[ends - 1])
         return [begins, ends]
 
@@ -147,7 +147,7 @@ class Recap:
             played = await self._logs.played_in(request.place)
             if played is None or (datetime.now(UTC) - played.row.updated_at).days != days:
                 return []
-            head, following = played.story.head, whose(played.story)
+            head, following = played.story.head, next_in_order(played.story)
             last = head.scene.text if head is not None and head.scene is not None else ""
             return [played.row.title, last[-LAST_CHARS:], following[1] if following is not None else ""]
 

@@ -16,7 +16,7 @@ from bot.work import Run
 from bot.works.story.extraction.attribution import Players, WatchedScene
 from bot.works.story.turn import context
 from bot.works.story.turn.refusal import is_refusal, may_become_refusal
-from bot.works.story.world.cast import Unnamed
+from bot.works.story.world.cast import NameRemover
 
 if TYPE_CHECKING:
     from bot.llm.base import Prompt
@@ -79,7 +79,7 @@ class SceneDraft:
 
     async def _written(self, step: str, prompt: Prompt, watched: WatchedScene) -> AsyncGenerator[Event, None]:
         speaker = self._taken.speaker
-        reply = Unnamed(speaker.name if speaker is not None else "")
+        reply = NameRemover(speaker.name if speaker is not None else "")
         self.completion = None
         held: str | None = ""  # the beginning, as long as it may become a refusal
         async with aclosing(self._models.stream(self._run, "writer", step, prompt)) as pieces:

@@ -21,16 +21,16 @@ from bot.works.story.log.logs import Logs, PlayedStory, node, spot
 from bot.works.story.log.story import Story
 from bot.works.story.log.turn import SCENE, Mode
 from bot.works.story.scene.choices import PreviousMessage
-from bot.works.story.sheet.checks import sheets_for
-from bot.works.story.sheet.initiative_verbs import check_turn, of_turn
+from bot.works.story.sheet.checks import checks_for
+from bot.works.story.sheet.initiative_verbs import check_turn, nodes_of_turn
 from bot.works.story.table.safety import agreement, check_rating
 from bot.works.story.turn import dice
 from bot.works.story.turn.scene_writer import SceneWriter
 from bot.works.story.turn.turn_plan import TurnPlan
 from bot.works.story.world import cast
 from bot.works.story.world.agreement import agreed
-from bot.works.story.world.order import mode_of, passed, whose
-from bot.works.story.world.selves import spoken_as
+from bot.works.story.world.order import mode_of, next_in_order, skipped_turns
+from bot.works.story.world.selves import speaker_and_words
 
 if TYPE_CHECKING:
     from bot.llm.registry import Models
@@ -158,14 +158,14 @@ class SceneVerbs:
         self._may(request, story)
         if mode_of(story, self.settings) != "gm":
             check_turn(story, request.author)
-        character, text = spoken_as(story, request.author, text, request.proxied)
+        character, text = speaker_and_words(story, request.author, text, request.proxied)
         body: dict[str, Any] = {"mode": mode, "text": text, "name": request.author.name}
-        checks = sheets_for(story, character, request.locale)
+        checks = checks_for(story, character, request.locale)
         body |= dice.of_turn(text, words(request.locale), checks)
         if character:
             body["character"] = character
         author = request.author.id
-        waits = mode_of(story, self.settings) == "gm" and not passed(story)
+        waits = mode_of(story, self.settings) == "gm" and not skipped_turns(story)
         if waits and story.settings.get("gm") not in (author, None):
             if mode == "end":
                 raise UserError("story.gm_ends")
@@ -174,7 +174,9 @@ class SceneVerbs:
             return TurnPlan(intent=True)
         # Speech does not use up a turn in a fight.
         fight, line = (
-            of_turn(request, story, f"{request.id}/act", words(request.locale)) if mode == "act" else ([], "")
+            nodes_of_turn(request, story, f"{request.id}/act", words(request.locale))
+            if mode == "act"
+            else ([], "")
         )
         if line:
             body["dice"] = [*body.get("dice", ()), line]
@@ -293,7 +295,7 @@ class SceneVerbs:
 
     def _may(self, request: Request, story: Story) -> None:
         """Raises UserError where it is somebody else's turn."""
-        if mode_of(story, self.settings) == "round-robin" and (expected := whose(story)) is not None:
+        if mode_of(story, self.settings) == "round-robin" and (expected := next_in_order(story)) is not None:
             author, name = expected
             if author != request.author.id:
                 raise TransientError("story.not_your_turn", name=name)

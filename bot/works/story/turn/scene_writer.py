@@ -34,7 +34,7 @@ from bot.works.story.turn.refusal import is_refusal
 from bot.works.story.turn.scene_draft import SceneDraft
 from bot.works.story.turn.turn_plan import TurnPlan, called_up, choices_task, parts, players, prompt, searched
 from bot.works.story.world.lore_timing import is_timed
-from bot.works.story.world.state import unknown_to
+from bot.works.story.world.state import turns_unknown_to
 
 if TYPE_CHECKING:
     from bot.llm.registry import Models
@@ -185,7 +185,7 @@ class SceneWriter:
         turn = story.turns[plan.turn]
         without = {turn.id, *told, *story.hidden}
         if turn.act.speaker:  # a character knows only the scenes where it was present
-            without |= unknown_to(story, turn.act.speaker)
+            without |= turns_unknown_to(story, turn.act.speaker)
         query = query_of(story, turn, self._recall)
         query = replace(query, parts=await self._parts(run, plan, query.text))
         return await excerpts(

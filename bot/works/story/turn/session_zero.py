@@ -21,7 +21,7 @@ from bot.works.story.limits import AGREED_CHARS
 from bot.works.story.log.logs import Logs, PlayedStory, node, spot
 from bot.works.story.log.nodes import MODES, RATINGS, Kind
 from bot.works.story.log.story import Story
-from bot.works.story.sheet.sheet_verbs import SHEETS, chosen
+from bot.works.story.sheet.sheet_verbs import SHEETS, template_settings
 from bot.works.story.sheet.template import templates
 from bot.works.story.table.about import about_lines, in_words
 from bot.works.story.table.safety import agreed_lines, check_rating
@@ -177,10 +177,10 @@ class SessionZero:
         if step == "cast":
             return [
                 node(request.id, f"cast-{n}", "cast", {"name": name, "sheet": sheet}, author=author)
-                for n, (name, sheet) in enumerate(people(text)[: cast.CAST])
+                for n, (name, sheet) in enumerate(people(text)[: cast.MOST_CHARACTERS])
             ]
         if step == SHEETS:
-            body = await chosen(self._scene_verbs.settings.sheets, text, say.locale)
+            body = await template_settings(self._scene_verbs.settings.sheets, text, say.locale)
             return [node(request.id, step, "set", body, author=author)]
         if step in ("rating", "mode"):
             text = _one_of(text, step, say)

@@ -34,8 +34,8 @@ from bot.works.story.turn.context import Frame, Parts
 from bot.works.story.world import arc, threads
 from bot.works.story.world.lore_text import entry_of
 from bot.works.story.world.lore_timing import LoreTiming, lore_timing
-from bot.works.story.world.lorebook import LoreEntry, groups_of, likely, triggered
-from bot.works.story.world.state import guidance, idle
+from bot.works.story.world.lorebook import LoreEntry, groups_of, passes_chance, triggered
+from bot.works.story.world.state import guidance, scenes_without_event
 
 SHORTEST, LONGEST = 3, 8
 """The minimum and the maximum number of words in a phrase."""
@@ -183,7 +183,7 @@ def choices_task(story: Story, plan: TurnPlan) -> str:
         goals = f"<milestones>\n- {untrusted.data(' '.join(milestone.text.split()))}\n</milestones>"
     if goals:
         task = f"{goals}\nIf it fits, let some of the ways lead towards the milestones, without naming them.\n{task}"
-    opened = threads.as_prompt(threads.open_ones(story, story.current_turns))
+    opened = threads.as_prompt(threads.open_threads(story, story.current_turns))
     return (
         f"{opened}\nIf it fits, let one of the ways take up one of the open threads.\n{task}"
         if opened
@@ -193,7 +193,7 @@ def choices_task(story: Story, plan: TurnPlan) -> str:
 
 def nudge(story: Story, turns: Sequence[Turn], mode: str, after: int) -> str:
     """A hint for the writer once `after` scenes have passed without an event of the chapter; otherwise ""."""
-    if not (goals := guidance(story, turns, mode)) or idle(story, turns) < after:
+    if not (goals := guidance(story, turns, mode)) or scenes_without_event(story, turns) < after:
         return ""
     hint = "Where it fits what the players do, let the story move a little towards these."
     return f"<pacing>\n{goals}\n{hint}\n</pacing>"
@@ -206,7 +206,7 @@ def searched(story: Story, plan: TurnPlan) -> tuple[list[LoreEntry], list[str], 
     turn, turns = story.turns[plan.turn], before_turns(story, plan.turn)
     names = [turn.act.speaker] if turn.act.speaker else list(story.cast)
     every = (entry_of(id, entry) for id, entry in story.lore.items())
-    entries = [entry for entry in every if not entry.always and entry.concerns(names)]
+    entries = [entry for entry in every if not entry.always and entry.applies_to(names)]
     char = plan.speaker.name if plan.speaker is not None else ""
 
     def told(text: str) -> str:
@@ -250,7 +250,10 @@ def called_up(
     by_id = {
         entry.id: entry
         for entry in entries
-        if entry.enabled and not entry.by_others_alone and entry.id not in chosen and likely(entry, plan.turn)
+        if entry.enabled
+        and not entry.by_others_alone
+        and entry.id not in chosen
+        and passes_chance(entry, plan.turn)
     }
     for entry in (by_id[id] for id in plan.lore or () if id in by_id):
         cost = text_tokens(entry.content)
@@ -258,7 +261,7 @@ def called_up(
             entries_found.append(entry)
             groups.update(groups_of(entry))
             tokens_free -= cost
-    return sorted(entries_found, key=lambda entry: entry.place)
+    return sorted(entries_found, key=lambda entry: entry.sort_key)
 
 
 def overused(scenes: Sequence[str], names: Collection[str], least: int) -> list[str]:

@@ -8,7 +8,7 @@ from bot import untrusted
 from bot.works.story.log.story import Story
 
 AGREED: Final = ("rating", "lines", "veils")
-"""What the table has agreed on for its safety."""
+"""The settings that hold the agreement."""
 
 
 def agreed(story: Story) -> str:

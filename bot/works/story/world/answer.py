@@ -1,4 +1,4 @@
-"""The result of a verb that shows or corrects the world, found in one step: everything that its answer needs."""
+"""The answer of a verb that shows or corrects the world."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from bot.works.story.world.to_come import ToCome
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A title, a text, and links: for each link a run and the title of its line."""
+    """A title, a text, and links, each as [the run whose message it leads to, its title]."""
 
     title: str = ""
     text: str = ""

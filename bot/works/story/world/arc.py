@@ -1,7 +1,4 @@
-"""The arc of a story: milestones in three acts, which are reached one after another. Pure.
-
-The turns that count decide which ones are reached, as for a chapter's events (`state.done`).
-"""
+"""The arc of a story: milestones in three acts, which are reached one after another (`state.happened_ids`)."""
 
 from __future__ import annotations
 
@@ -26,10 +23,10 @@ _BOX: Final = re.compile(r"^(?:\[\s*([xX]?)\s*\]|([☐☑]))\s*")
 
 
 def current(story: Story, turns: Sequence[Turn] | None = None) -> Milestone | None:
-    """The first milestone that is not reached."""
+    """The first milestone that is not reached; None for none."""
     if not story.arc:
         return None
-    reached = state.done(story, turns)
+    reached = state.happened_ids(story, turns)
     return next((milestone for milestone in story.arc if milestone.id not in reached), None)
 
 
@@ -45,22 +42,23 @@ def as_prompt(story: Story, turns: Sequence[Turn]) -> str:
 
 
 def read(text: str, first: int = 1) -> list[tuple[int, str, bool]]:
-    """The milestones of a text: the act, the words, and whether it is marked as reached.
+    """The milestones of a text: (act, words, whether it is marked as reached).
 
-    An act begins with "Act 2:", on its own line or before a milestone, or after a bar; each milestone is a line, or
-    ends with a semicolon. Text before the first act belongs to the act `first`; with 0 it is ignored.
+    Milestones are separated by line ends or semicolons. An act begins with "Act 2:" or after a bar. Text before the
+    first act belongs to the act `first`; with 0 it is ignored.
     """
-    found = list[tuple[int, str, bool]]()
+    milestones = list[tuple[int, str, bool]]()
     for act, part in _parts(text, first):
         box = _BOX.match(part)
         words = " ".join(_BOX.sub("", part).strip("*_ ").split())[:CHARS]
         reached = box is not None and bool(box[1] or box[2] == "☑")
-        if act and any(map(str.isalnum, words)) and all(words != other for _, other, _ in found):
-            found.append((act, words, reached))
-    return found[:MOST]
+        if act and any(map(str.isalnum, words)) and all(words != other for _, other, _ in milestones):
+            milestones.append((act, words, reached))
+    return milestones[:MOST]
 
 
 def _parts(text: str, act: int) -> Iterator[tuple[int, str]]:
+    """The act and the text of each line or part of a line."""
     for n, barred in enumerate(text.split("|")):
         act = max(act, min(n + 1, ACTS)) if n else act
         for line in re.split(r"[\n;]", barred):
@@ -72,7 +70,7 @@ def _parts(text: str, act: int) -> Iterator[tuple[int, str]]:
             yield act, _MARKS.sub("", plain)
 
 
-def written(story: Story) -> str:
+def as_text(story: Story) -> str:
     """The arc as text for editing; `read` parses it back."""
     lines, act = list[str](), 0
     for milestone in story.arc:
@@ -86,13 +84,13 @@ def written(story: Story) -> str:
 def lines(story: Story, reached: Collection[str], say: Words) -> tuple[list[str], list[str]]:
     """Markdown lines of what is reached, and of what is to come, each below its act."""
     past, ahead = list[str](), list[str]()
-    for into, wanted in ((past, True), (ahead, False)):
+    for rows, are_reached in ((past, True), (ahead, False)):
         act = 0
         for n, milestone in enumerate(story.arc, 1):
-            if (milestone.id in reached) != wanted:
+            if (milestone.id in reached) != are_reached:
                 continue
             if milestone.act != act:
                 act = milestone.act
-                into += [*([""] if into else []), f"**{say('story.act', n=act)}**\n"]
-            into.append(f"- {'☑' if wanted else '☐'} **{n}.** {milestone.text}")
+                rows += [*([""] if rows else []), f"**{say('story.act', n=act)}**\n"]
+            rows.append(f"- {'☑' if are_reached else '☐'} **{n}.** {milestone.text}")
     return past, ahead

@@ -1,4 +1,4 @@
-"""The verb "arc": shows a story's arc to a person, and applies a person's changes. Asks no model."""
+"""The verb "arc": shows a story's arc, and applies people's changes to it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from bot.works.story.log.logs import Logs, node
 from bot.works.story.world import arc as arcs
 from bot.works.story.world import state, to_come
 from bot.works.story.world.answer import Answer
-from bot.works.story.world.order import leader, masters, names_of
+from bot.works.story.world.order import leader, may_lead, names_of
 
 if TYPE_CHECKING:
     from bot.words import Words
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 async def arc(logs: Logs, request: Request, say: Words) -> Answer:
     """Show the arc, replace it, reword one milestone, or set whether it is reached."""
     if not (text := request.text.strip()):
-        return shown_arc((await logs.played(request)).story, request, say)
+        return arc_answer((await logs.played(request)).story, request, say)
     played = await logs.writable(request, asks=False)
     story, head, author = played.story, played.story.head, request.author.id
     may_change(story, request)
@@ -35,66 +35,66 @@ async def arc(logs: Logs, request: Request, say: Words) -> Answer:
         ticked = {"event": story.arc[number - 1].id, "happened": answer == "yes"}
         await logs.record(played, request, "ticked", ticked, turn=turn)
     else:
-        found = [] if meant(text, "none") else arcs.read(said if number else text)
-        if not found and not meant(text, "none"):
+        milestones = [] if meant(text, "none") else arcs.read(said if number else text)
+        if not milestones and not meant(text, "none"):
             raise UserError("story.arc_how")
         if number:
-            words = found[0][1]
-            found = [(each.act, each.text, False) for each in story.arc]
-            found[number - 1] = (found[number - 1][0], words, False)
-        await logs.append(played, *arc_nodes(story, found, request.id, turn, author))
-    now = await logs.played_in(request.place)
-    return shown_arc(now.story if now is not None else story, request, say)
+            words = milestones[0][1]
+            milestones = [(milestone.act, milestone.text, False) for milestone in story.arc]
+            milestones[number - 1] = (milestones[number - 1][0], words, False)
+        await logs.append(played, *arc_nodes(story, milestones, request.id, turn, author))
+    changed = await logs.played_in(request.place)
+    return arc_answer(changed.story if changed is not None else story, request, say)
 
 
 def may_change(story: Story, request: Request) -> None:
-    """Raises UserError where the table has another game master."""
-    if not masters(story, request.author):
+    """Raise UserError if the table has another game master."""
+    if not may_lead(story, request.author):
         raise UserError("story.only_gm_sees", name=names_of(story).get(leader(story), "?"))
 
 
 def arc_nodes(
-    story: Story, found: Sequence[tuple[int, str, bool]], run: str, turn: str, author: str = ""
+    story: Story, milestones: Sequence[tuple[int, str, bool]], run: str, turn: str, author: str = ""
 ) -> list[Node]:
-    """The nodes of an arc, and of its milestones that are reached.
+    """The nodes that replace the arc by these milestones (`arc.read`) and tick those that are reached.
 
-    A milestone with the same words keeps its id; if the number of milestones is unchanged, a reworded one keeps the id
-    of its position. So it stays reached.
+    A milestone stays reached if it keeps its id: one with the same words does, and, if the number of milestones is
+    unchanged, a reworded one keeps that of its position.
     """
     ids = {milestone.text: milestone.id for milestone in story.arc}
-    if len(found) == len(story.arc):
-        kept = {text for _, text, _ in found}
+    if len(milestones) == len(story.arc):
+        texts = {text for _, text, _ in milestones}
         ids |= {
             text: before.id
-            for before, (_, text, _) in zip(story.arc, found, strict=True)
-            if text not in ids and before.text not in kept
+            for before, (_, text, _) in zip(story.arc, milestones, strict=True)
+            if text not in ids and before.text not in texts
         }
-    milestones = [
+    rows = [
         {"id": ids.get(text, f"{run}/{n}"), "act": act, "text": text}
-        for n, (act, text, _) in enumerate(found)
+        for n, (act, text, _) in enumerate(milestones)
     ]
-    nodes = [node(run, "arc", "arc", {"milestones": milestones}, turn=turn, author=author)]
-    for n, (_, _, reached) in enumerate(found):
+    nodes = [node(run, "arc", "arc", {"milestones": rows}, turn=turn, author=author)]
+    for n, (_, _, reached) in enumerate(milestones):
         if reached:
-            ticked = {"event": milestones[n]["id"], "happened": True}
+            ticked = {"event": rows[n]["id"], "happened": True}
             nodes.append(node(run, f"reached-{n}", "ticked", ticked, turn=turn, author=author))
     return nodes
 
 
-def shown_arc(story: Story, request: Request, say: Words) -> Answer:
+def arc_answer(story: Story, request: Request, say: Words) -> Answer:
     """The arc, for the person who asks, with buttons to have one proposed or to change it."""
     if not story.arc:
         propose = Choice(say("story.button_arc"), "/story arc --write 8")
-        return Answer(text=say("story.no_arc"), choices=[propose] if masters(story, request.author) else [])
-    past, ahead = arcs.lines(story, state.done(story), say)
-    now = arcs.current(story)
-    title = say("story.arc", n=now.act) if now is not None else say("story.arc_over")
+        return Answer(text=say("story.no_arc"), choices=[propose] if may_lead(story, request.author) else [])
+    past, ahead = arcs.lines(story, state.happened_ids(story), say)
+    current = arcs.current(story)
+    title = say("story.arc", n=current.act) if current is not None else say("story.arc_over")
     coming = to_come.for_person(story, request, ahead)
     # In private, since its answer shows what is to come.
     change = Choice(
         say("story.button_arc_edit"),
         f"/story arc --{PRIVATE.name}",
         say("story.arc_ask"),
-        filled=arcs.written(story),
+        filled=arcs.as_text(story),
     )
     return Answer(title, "\n".join(past) or say("story.arc_begins"), coming=coming, choices=[change])

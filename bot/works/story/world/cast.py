@@ -1,6 +1,4 @@
-"""The cast of a story: parses the argument of `cast` and the characters that a model writes, and decides who may speak.
-Pure.
-"""
+"""The cast of a story: parses what people and models write about characters, and decides who may speak."""
 
 from __future__ import annotations
 
@@ -21,7 +19,7 @@ SHEET_CHARS: Final = limits.SHEET_CHARS
 STYLE_CHARS: Final = limits.STYLE_CHARS
 SHOWN_CHARS: Final = 1_000
 """The maximum length of a character's description in the list of the cast."""
-CAST: Final = 40
+MOST_CHARACTERS: Final = 40
 PICTURE_CHARS: Final = limits.PICTURE_CHARS
 """The maximum length of a picture's address; Discord and Slack allow little more."""
 ROLES: Final = ("about", "style", "player", "picture", "remove")
@@ -32,8 +30,8 @@ _NAMED = re.compile(r"^(\w[^:|]{0,59}?)\s*(?::|\s[-–—]\s)\s*(\S.*)$")
 _STYLE = re.compile(r"\b(?:style|dialogue|voice|talks?|speech|estilo|fala)\s*:\s*", re.IGNORECASE)
 
 
-def unknown(name: str, names: list[str]) -> UserError:
-    """The refusal of a name that no character has; `names` are those that there are."""
+def unknown_error(name: str, names: list[str]) -> UserError:
+    """The error for a name that is not among the characters' `names`."""
     if not names:
         return UserError("story.no_character_yet", name=name[:NAME_CHARS])
     return UserError("story.no_state_of", name=name[:NAME_CHARS], names=", ".join(names))
@@ -52,10 +50,11 @@ class Character:
         return {"about": self.about} | ({"style": self.style} if self.style else {})
 
 
-def typed(text: str, options: Mapping[str, OptionValue]) -> tuple[str, str]:
-    """The word at the beginning of the argument of `cast`, and the name that follows; "" where it is a sheet.
+def parse_typed(text: str, options: Mapping[str, OptionValue]) -> tuple[str, str]:
+    """The word at the beginning of the argument of `cast`, and the name that follows; "" and the text for a sheet.
 
-    Text with a colon, or with an option that describes a character, is a sheet: so a character may be called "Speak".
+    Text with a colon, or with an option that describes a character, is always a sheet: a character may be called
+    "Speak".
     """
     if ":" in text or any(options.get(name) for name in ROLES):
         return "", text
@@ -65,43 +64,43 @@ def typed(text: str, options: Mapping[str, OptionValue]) -> tuple[str, str]:
 
 
 def is_all(name: str) -> bool:
+    """Whether the name is the word for all characters."""
     return meant(name, "all") != ""
 
 
-def called(story: Story, name: str) -> str:
-    """The character of this name, ignoring case; "" for none."""
-    return next((known for known in story.cast if known.casefold() == name.casefold()), "")
+def find(story: Story, name: str) -> str:
+    """The character's name as spelt in the cast, found without regard to case; "" for none."""
+    return next((character for character in story.cast if character.casefold() == name.casefold()), "")
 
 
 def may_speak(story: Story, name: str) -> str:
-    """The character's name as in the cast. Raises UserError for an unknown character, and for one that a player
-    plays.
-    """
+    """The character's name as spelt in the cast. Raises UserError if it is unknown, or played by a person."""
     if not story.cast:
         raise UserError("story.no_cast")
     if not name:
         raise UserError("story.cast_whom", names=", ".join(story.cast))
-    if not (character := called(story, name)):
+    if not (character := find(story, name)):
         raise UserError("story.no_character", name=name[:NAME_CHARS])
     if player := story.cast[character].get("player"):
         raise UserError("story.played_character", name=character, player=str(player))
     return character
 
 
-def free(story: Story) -> list[str]:
+def free_to_reply(story: Story) -> list[str]:
     """The characters who may reply: neither muted nor played by a person."""
     return [name for name, sheet in story.cast.items() if not (sheet.get("muted") or sheet.get("player"))]
 
 
 def speaker(story: Story, name: str, *, own: bool) -> Speaker | None:
-    """The speaker under whose name a character's words are shown, also after it has left the cast; None for the
-    narrator.
+    """The speaker under whose name a character's words are shown; None for the narrator, who has no name.
+
+    `own` says whether characters speak under their own names.
     """
     return Speaker(name, str(story.cast.get(name, {}).get("picture") or ""), own) if name else None
 
 
 def picture(text: str) -> str:
-    """The address of a character's picture. Raises UserError."""
+    """The address of a character's picture: a plain https link. Raises UserError."""
     address = text.strip()
     try:
         parts = urlsplit(address)
@@ -115,7 +114,7 @@ def picture(text: str) -> str:
 
 
 def lines(story: Story, say: Words) -> str:
-    """The cast, one line for each character."""
+    """The cast in Markdown, one line for each character."""
     if not story.cast:
         return say("story.no_cast")
     rows = []
@@ -128,17 +127,18 @@ def lines(story: Story, say: Words) -> str:
     return "\n".join(rows)
 
 
-class Unnamed:
+class NameRemover:
     """Removes the name that many models put before a character's reply, while the reply streams."""
 
     def __init__(self, name: str) -> None:
-        """`name`: without it nothing is removed."""
+        """`name` is the character's; with "" nothing is removed."""
         before = rf"\s*[*_]*{re.escape(name)}[*_]*\s*:[*_]*\s*"
         self._before = re.compile(before, re.IGNORECASE)
         self._wait = len(name) + 8
         self._held: str | None = "" if name else None
 
     def feed(self, text: str, *, last: bool = False) -> str:
+        """The next piece of the reply to show; the beginning is held back until it is long enough to have the name."""
         if self._held is None:
             return text
         self._held += text
@@ -150,7 +150,7 @@ class Unnamed:
 
 
 def read_characters(text: str, most: int) -> list[Character]:
-    """Parse the characters that a model wrote, as lines, as a table or as JSON; each name once."""
+    """At most `most` characters that a model wrote as lines, as a table or as JSON; each name once."""
     rows = list(_from_json(text)) or list(_from_lines(text))
     characters: dict[str, Character] = {}
     for name, about, style in rows:
@@ -190,9 +190,7 @@ def _texts(row: Mapping[Any, Any]) -> tuple[str, str, str]:
 
 
 def _from_lines(text: str) -> Iterator[tuple[str, str, str]]:
-    """Characters from lines with bars, as the prompt asks for, or else from lines with a name before a colon or
-    dash.
-    """
+    """Characters from lines with bars, as the prompt asks for, or else from lines such as "NAME: …" or "NAME - …"."""
     lines = [_BULLET.sub("", line).strip() for line in text.splitlines()]
     barred = [[part.strip() for part in line.strip("|").split("|")] for line in lines if "|" in line]
     rows = [row for row in barred if len(row) > 1 and not set("".join(row)) <= set("-: ")]

@@ -1,9 +1,9 @@
 """Searches for keys of a lorebook that are regular expressions, `/…/flags`, in bounded time.
 
 Patterns come from strangers, and an engine with backtracking can run forever. This one turns a pattern into states and
-follows all of them at once: it reads each character once, and `Work` limits the cost for a turn. It counts steps, not
-seconds, so that a replay decides the same. The syntax is JavaScript's, as in SillyTavern, without lookaround,
-backreferences and properties (`\\p`). Letters of all languages are word characters. Pure.
+follows all of them at once: it reads each character once, and `WorkLeft` limits the steps of a turn, which, unlike
+seconds, are the same on a replay. The syntax is JavaScript's, as in SillyTavern, without lookaround, backreferences and
+properties (`\\p`). Letters of all languages are word characters.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ kind).
 
 
 @dataclass(slots=True)
-class Work:
+class WorkLeft:
     """The rest of a turn's WORK, and the transitions that its patterns have computed."""
 
     left: int = WORK
@@ -51,7 +51,7 @@ class Work:
 
 @dataclass(frozen=True, slots=True)
 class _Chars:
-    """The characters that match: `one`, or those of `ones`, `ranges` and `kinds`; with `without`, all others."""
+    """The characters that match: `one`, or those of `ones`, `ranges` and `kinds`; or all others, with `without`."""
 
     one: str = ""
     ones: frozenset[str] = frozenset()
@@ -77,7 +77,7 @@ class _Unknown(Exception):
 
 
 class Pattern:
-    """A pattern to search texts with; if it is `folded`, the texts must be casefolded."""
+    """A compiled pattern; if it is `folded`, the searched texts must be casefolded."""
 
     def __init__(self, source: str, flags: str) -> None:
         """Parse the pattern. Raises _Unknown."""
@@ -91,17 +91,16 @@ class Pattern:
         self._states: list[tuple[Any, ...]] = [("found",)]
         self._first = 0
 
-    def found(self, text: str, work: Work) -> bool:
-        """Whether the text matches; False once no work is left."""
+    def matches(self, text: str, work: WorkLeft) -> bool:
+        """Whether the text contains a match; False once no work is left."""
         if self._literals is not None:
             work.left -= 1 + len(text) // _LOOKED_AT
             if work.left <= 0 or not any(literal in text for literal in self._literals):
                 return False
-        if not self._first:  # not earlier: most patterns of a book are never searched for
+        if not self._first:  # built late, since most patterns of a book are never searched for
             self._first = self._add(self._node, self._state("split", [0]))
-        if (
-            self not in work.steps
-        ):  # also if an earlier turn has built the states, so that a replay decides the same
+        # Subtracted even if an earlier turn has built the states, so that a replay decides the same.
+        if self not in work.steps:
             work.left -= self._size
         steps = work.steps.setdefault(self, {})
         here = _Step(frozenset((self._first,)), None)
@@ -116,7 +115,7 @@ class Pattern:
             here = following
         return 0 in self._reached(here, None, work)
 
-    def _next(self, here: _Step, char: str, steps: dict[_Key, _Step], work: Work) -> _Step:
+    def _next(self, here: _Step, char: str, steps: dict[_Key, _Step], work: WorkLeft) -> _Step:
         reached = self._reached(here, char, work)
         if 0 in reached:
             return _FOUND
@@ -128,7 +127,7 @@ class Pattern:
         step = _Step(frozenset(states), char)
         return steps.setdefault(step.key, step)
 
-    def _reached(self, here: _Step, char: str | None, work: Work) -> set[int]:
+    def _reached(self, here: _Step, char: str | None, work: WorkLeft) -> set[int]:
         """The states that read a character, and 0 for the end of the pattern, where `char` comes next."""
         reached, seen, waiting = set[int](), set[int](), list(here.states)
         while waiting:
@@ -184,7 +183,7 @@ class Pattern:
 
 @dataclass(slots=True)
 class _Step:
-    """The states that are followed at once after the character `before`, which is None at the beginning of a text."""
+    """The states that are followed at once after the character `before`; None for the beginning of the text."""
 
     states: frozenset[int]
     before: str | None
@@ -200,7 +199,7 @@ class _Step:
 _FOUND: Final = _Step(frozenset(), None, found=True)
 
 
-def looks_so(key: str) -> bool:
+def looks_like_pattern(key: str) -> bool:
     """Whether a key looks like a pattern."""
     return key.startswith("/") and len(key) <= PATTERN_CHARS and _KEY.fullmatch(key) is not None
 
@@ -222,7 +221,7 @@ def _is_word(char: str) -> bool:
 
 
 def _is_kind(char: str, kind: str) -> bool:
-    """Whether a character is of \\d, \\w, \\s, or of what is none of these."""
+    """Whether a character belongs to the class \\d, \\w, \\s, \\D, \\W or \\S, given by its letter."""
     match kind.lower():
         case "d":
             is_kind = "0" <= char <= "9"
@@ -245,7 +244,7 @@ def _size(node: Node) -> int:
 
 
 def _literals(node: Node) -> frozenset[str] | None:
-    """Texts of which each match contains one; None if they are unknown."""
+    """Texts of which every match contains at least one; None if there is no such set."""
     match node:
         case ("chars", test):
             return frozenset((test.one,)) if test.one else None
@@ -281,7 +280,7 @@ class _Reader:
         self._folded, self._dot_all = "i" in flags, "s" in flags
 
     def node(self) -> Node:
-        node = self._ways(0)
+        node = self._alternatives(0)
         if self._at < len(self._source):
             raise _Unknown  # an unmatched closing bracket
         return node
@@ -297,7 +296,7 @@ class _Reader:
         self._at += 1
         return self._source[self._at - 1]
 
-    def _ways(self, nested: int) -> Node:
+    def _alternatives(self, nested: int) -> Node:
         if nested > NESTED:
             raise _Unknown
         ways: list[list[Node]] = [[]]
@@ -344,7 +343,7 @@ class _Reader:
                 if named is None:
                     raise _Unknown
                 self._at = named.end()
-            node = self._ways(nested + 1)
+            node = self._alternatives(nested + 1)
             if not self._next(")"):
                 raise _Unknown
             return node

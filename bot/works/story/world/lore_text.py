@@ -1,7 +1,7 @@
 """Reads an entry of a lorebook: obeys its fields and decorators, and fills in its macros.
 
-Decorators are those of character card V3: lines that begin with `@@`, before the text. The choice of a macro such as
-`{{random:…}}` follows from a seed, so that a replay gives the same text. Pure.
+Decorators are those of character card V3: lines before the text that begin with `@@`. The choice of a macro such as
+`{{random:…}}` follows from a seed, so that a replay gives the same text.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ AT_DEPTH: Final = 4
 """SillyTavern's number for the position "at depth"; also the default depth, in messages above the end."""
 FOR_EVER: Final = 1_000_000_000
 DICE: Final = 100
+"""The maximum number of dice in a macro."""
 NESTED: Final = 4
 """How deep macros may be nested."""
 DECORATORS: Final = frozenset(
@@ -36,10 +37,10 @@ _OLD: Final = {"<USER>": "{{user}}", "<BOT>": "{{char}}", "<CHAR>": "{{char}}"}
 
 
 def entry_of(id: str, body: Mapping[str, Any]) -> LoreEntry:
-    """An entry as it applies: with the settings of its decorators, and the flags that it was imported with."""
+    """The entry of a "lore" node, with the settings of its decorators and the flags of its `source`."""
     entry = LoreEntry(id, **body)
-    decorators, content = parted(entry.content)
-    if (flags := kept_flags(entry.source)) or decorators:
+    decorators, content = split_decorators(entry.content)
+    if (flags := imported_flags(entry.source)) or decorators:
         entry = replace(entry, content=content, **flags)
     for name, value in decorators:
         keys = tuple(key for part in value.split(",") if (key := part.strip()))
@@ -66,16 +67,16 @@ def entry_of(id: str, body: Mapping[str, Any]) -> LoreEntry:
 
 
 @cached(4_000_000)
-def kept_flags(source: str) -> dict[str, Any]:
-    """The fields of an imported entry that the log has no names for, as fields of ours."""
+def imported_flags(source: str) -> dict[str, Any]:
+    """The fields of `LoreEntry` that an imported entry's `source` sets."""
     try:
         row = json.loads(source, parse_int=_int)
     except (ValueError, RecursionError):
         return {}
     if not isinstance(row, dict):
         return {}
-    more = row.get("extensions")
-    row = {**(more if isinstance(more, dict) else {}), **row}
+    extensions = row.get("extensions")
+    row = {**(extensions if isinstance(extensions, dict) else {}), **row}
 
     def named(*names: str) -> Any:
         return next((row[name] for name in names if row.get(name) is not None), None)
@@ -94,7 +95,10 @@ def kept_flags(source: str) -> dict[str, Any]:
     if _is_number(weight) and 0 <= weight < 1_000_000:
         flags["weight"] = int(weight)
     # A card's book has the number in its extensions, and a name next to it.
-    if AT_DEPTH in (row.get("position"), more.get("position") if isinstance(more, dict) else None):
+    if AT_DEPTH in (
+        row.get("position"),
+        extensions.get("position") if isinstance(extensions, dict) else None,
+    ):
         depth = row.get("depth")
         flags["at_depth"] = _count(depth) if _is_number(depth) else AT_DEPTH
     return flags
@@ -117,11 +121,11 @@ def _is_number(value: Any) -> bool:
 
 
 def _count(value: Any) -> int:
-    """A count of messages; 0 for anything that is not a positive number."""
+    """The value as a number of messages; 0 for anything but a positive number."""
     return int(min(value, FOR_EVER)) if _is_number(value) and value > 0 else 0
 
 
-def parted(content: str) -> tuple[list[tuple[str, str]], str]:
+def split_decorators(content: str) -> tuple[list[tuple[str, str]], str]:
     """The decorators before a text, each with its value, and the text.
 
     A fallback with `@@@` counts only if the decorator before it is unknown.
@@ -131,28 +135,28 @@ def parted(content: str) -> tuple[list[tuple[str, str]], str]:
     decorators, lines = [], content.lstrip().splitlines(keepends=True)
     at, obeyed = 0, False
     while at < len(lines) and (line := lines[at].strip()).startswith("@@"):
-        written, _, value = line.lstrip("@").partition(" ")
-        name, instead = written.casefold(), line.startswith("@@@")
-        if not (instead and obeyed):
+        name, _, value = line.lstrip("@").partition(" ")
+        name, is_fallback = name.casefold(), line.startswith("@@@")
+        if not (is_fallback and obeyed):
             decorators.append((name, value.strip()))
-        obeyed = name in DECORATORS or (instead and obeyed)
+        obeyed = name in DECORATORS or (is_fallback and obeyed)
         at += 1
     return decorators, "".join(lines[at:]).strip()
 
 
-def filled(text: str, *, user: str, char: str, seed: str) -> str:
-    """A text with its macros filled in; unknown ones are left out."""
+def fill_macros(text: str, *, user: str, char: str, seed: str) -> str:
+    """The text with its macros replaced by their values; unknown ones are removed."""
     for old, new in _OLD.items():
         text = text.replace(old, new)
     chance = random.Random(int.from_bytes(sha256(f"{seed}\n{text}".encode("utf-8", "replace")).digest()[:8]))
     for _ in range(NESTED):
-        text, changed = _MACRO.subn(lambda macro: _value(macro[1].strip(), user, char, chance), text)
+        text, changed = _MACRO.subn(lambda macro: _macro_value(macro[1].strip(), user, char, chance), text)
         if not changed:
             break
     return text.strip()
 
 
-def _value(macro: str, user: str, char: str, chance: random.Random) -> str:
+def _macro_value(macro: str, user: str, char: str, chance: random.Random) -> str:
     name, _, value = macro.partition(":")
     match name.strip().casefold():
         case "user":
@@ -160,20 +164,18 @@ def _value(macro: str, user: str, char: str, chance: random.Random) -> str:
         case "char" | "bot":
             return char
         case "random" | "pick":
-            parts = (
-                value.removeprefix(":").split("::") if "::" in value else value.removeprefix(":").split(",")
-            )
+            parts = value.removeprefix(":").split("::" if "::" in value else ",")
             return chance.choice(parts).strip()
         case "roll":
-            return _rolled(value.removeprefix(":").strip(), chance)
+            return _roll(value.removeprefix(":").strip(), chance)
         case "newline":
             return "\n"
     if macro.casefold().startswith("roll "):
-        return _rolled(macro[5:].strip(), chance)
+        return _roll(macro[5:].strip(), chance)
     return ""
 
 
-def _rolled(dice: str, chance: random.Random) -> str:
+def _roll(dice: str, chance: random.Random) -> str:
     """The result of the dice in `{{roll:2d6+1}}` or `{{roll:20}}`."""
     found = _ROLL.fullmatch(f"d{dice}" if dice.isdecimal() else dice)
     if found is None or not (sides := int(found[2])):

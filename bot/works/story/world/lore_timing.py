@@ -1,8 +1,7 @@
 """Decides which entries of a lorebook stay from earlier scenes, and which have to wait: sticky, cooldown, delay.
 
-It is computed from the earlier turns, each of which lists the entries that its writer was given, so it is right on each
-branch and after an undo. As in SillyTavern these are counted in messages: a player's text is one, and a scene is one.
-Pure.
+It is computed from the earlier turns, each of which lists the entries in its prompt, so it is right on each branch and
+after an undo. As in SillyTavern the unit is messages: a player's text is one, and a scene is one.
 """
 
 from __future__ import annotations
@@ -29,21 +28,21 @@ def is_timed(entry: LoreEntry) -> bool:
 
 
 def lore_timing(entries: Sequence[LoreEntry], before: Sequence[Turn], turn: Turn) -> LoreTiming:
-    """The timing of the entries in a turn after those `before`."""
+    """The timing of the entries in `turn`, which follows the turns `before`."""
     entries = [entry for entry in entries if is_timed(entry) or entry.delay > 0]
     if not entries:
         return LoreTiming()
-    counts, told = list[int](), dict[str, list[int]]()
+    counts, applied = list[int](), dict[str, list[int]]()
     messages = 0
     for at, earlier in enumerate(before):
-        counts.append(messages := messages + _acts(earlier))
+        counts.append(messages := messages + _action_count(earlier))
         for id in earlier.timed_lore:
-            told.setdefault(id, []).append(at)
+            applied.setdefault(id, []).append(at)
         messages += earlier.scene is not None
-    counts.append(messages + _acts(turn))
+    counts.append(messages + _action_count(turn))
     sticky, waiting = set[str](), set[str]()
     for entry in entries:
-        stays, cools = _effects(entry, told.get(entry.id, ()), counts)
+        stays, cools = _effects(entry, applied.get(entry.id, ()), counts)
         if counts[-1] < entry.delay or (cools and not stays):
             waiting.add(entry.id)
         elif stays:
@@ -51,18 +50,18 @@ def lore_timing(entries: Sequence[LoreEntry], before: Sequence[Turn], turn: Turn
     return LoreTiming(frozenset(sticky), frozenset(waiting))
 
 
-def _acts(turn: Turn) -> int:
+def _action_count(turn: Turn) -> int:
     return 1 if turn.act.text.strip() or turn.act.withdrawn else 0
 
 
-def _effects(entry: LoreEntry, told: Sequence[int], counts: Sequence[int]) -> tuple[bool, bool]:
+def _effects(entry: LoreEntry, applied: Sequence[int], counts: Sequence[int]) -> tuple[bool, bool]:
     """Whether the entry is sticky, and whether it cools down, in the last turn.
 
-    `told` are the numbers of the turns in which it applied, and `counts` the number of messages up to each turn.
+    `applied` are the indexes of the turns in which it applied, `counts` the numbers of messages up to each turn.
     """
     last = len(counts) - 1
-    sticky = cooldown = 0  # the number of messages when it ends
-    for at in (*told, last):
+    sticky = cooldown = 0  # the number of messages with which each ends
+    for at in (*applied, last):
         if sticky and counts[at] >= sticky:
             # The cooldown begins with the turn in which the entry is no longer sticky.
             ended = counts[bisect_left(counts, sticky)]

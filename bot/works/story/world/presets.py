@@ -1,7 +1,6 @@
-"""Presets for how two characters deal with each other (presets.yml) and for prose (prose.yml), and the files that
-replace or extend them.
+"""Reads presets for how two characters deal with each other (presets.yml) and styles of prose (prose.yml).
 
-Knows no story. A file is read when a preset is first asked for, off the event loop, and YAML is imported only then.
+An operator's files extend them. A file is read in a thread when a preset is first asked for; YAML is imported then.
 """
 
 from __future__ import annotations
@@ -39,10 +38,10 @@ _PLACEHOLDER = re.compile(r"\{[^{}]*\}")
 
 @dataclass(frozen=True, slots=True)
 class Preset:
-    """One way of dealing with each other, or one style of prose.
+    """A way in which two characters deal with each other, or a style of prose.
 
-    `title` and `description` are for people, by locale (`bot.words.LOCALES`). `guidance` is for the writer, line by
-    line; for a pair it names the two as {first} and {second}.
+    `title` and `description` are for people, by locale. `guidance` are lines for the writer, in which {first} and
+    {second} are the two characters.
     """
 
     name: str
@@ -50,34 +49,31 @@ class Preset:
     description: Mapping[str, str]
     guidance: tuple[str, ...]
 
-    def called(self, locale: str) -> str:
-        """The words that choose it, in this language: its title in lower case."""
+    def typed_name(self, locale: str) -> str:
+        """What people type to choose it in this language: its title in lower case."""
         return self.title[locale].casefold()
 
     def lines(self, first: str, second: str) -> list[str]:
-        """The guidance for these two, filled in in one pass, so that braces in a name are never filled in."""
+        """The guidance with the names of the two characters; braces in a name are left as they are."""
         names = {FIRST: first, SECOND: second}
         return [_PLACEHOLDER.sub(lambda match: names[match[0]], line) for line in self.guidance]
 
 
 class Presets:
-    """The presets to choose from: the bundled ones, and those of the operator's files on top, later files over earlier
-    ones.
-    """
+    """The presets of the bundled file and of the operator's, of which later ones replace earlier ones by name."""
 
     def __init__(self, *own: Path, bundled: Path = BUNDLED) -> None:
         self._files = (bundled, *own)
         self._presets: dict[str, Preset] | None = None
-        self._as_of: tuple[int, ...] = ()
+        self._mtimes_read: tuple[int, ...] = ()
 
     async def all(self) -> Mapping[str, Preset]:
-        """The presets by name, in the files' order; one in an own file replaces another of the same name. Raises
-        UserError.
+        """The presets by name, in the files' order. Raises UserError.
 
         Changed files are read again; if one has become invalid, the last valid presets stay.
         """
-        now = await asyncio.to_thread(self._changed_ns)
-        if self._presets is None or now != self._as_of:
+        mtimes = await asyncio.to_thread(self._mtimes)
+        if self._presets is None or mtimes != self._mtimes_read:
             try:
                 self._presets = await asyncio.to_thread(self.read)
             except UserError as error:
@@ -86,28 +82,29 @@ class Presets:
                 _log.warning(
                     "presets cannot be used, keeping the last good ones: %s %s", error.key, error.values
                 )
-            self._as_of = now
+            self._mtimes_read = mtimes
         return self._presets
 
     def read(self) -> dict[str, Preset]:
         """Read the files as they are now; blocking. Raises UserError for a fault in one of them."""
         return {name: preset for file in self._files for name, preset in _read(file).items()}
 
-    def _changed_ns(self) -> tuple[int, ...]:
+    def _mtimes(self) -> tuple[int, ...]:
         return tuple(file.stat().st_mtime_ns if file.exists() else 0 for file in self._files)
 
 
-def named(presets: Mapping[str, Preset], typed: str) -> Preset | None:
-    """The preset of this name, or of this title in one of our languages."""
-    wanted = folded(typed)
+def find(presets: Mapping[str, Preset], typed: str) -> Preset | None:
+    """The preset with this name, or with this title in any language; None for none."""
+    key = folded(typed)
     return next(
-        (each for each in presets.values() if wanted in map(folded, (each.name, *each.title.values()))), None
+        (preset for preset in presets.values() if key in map(folded, (preset.name, *preset.title.values()))),
+        None,
     )
 
 
 @cache
 def prose_styles(own: tuple[Path, ...]) -> Presets:
-    """The styles of prose, shared by all callers, so that their files are read only when they change."""
+    """The styles of prose, one object for all callers, so that files are read only when they change."""
     return Presets(*own, bundled=PROSE)
 
 
@@ -142,7 +139,7 @@ def parse(text: str, file: str) -> dict[str, Preset]:
 
 
 class _Reader:
-    """Reads the nodes of one file, which know their lines."""
+    """Reads the YAML nodes of a file, so that errors can name their lines."""
 
     def __init__(self, file: str) -> None:
         self._file = file
@@ -156,7 +153,7 @@ class _Reader:
     def _preset(self, name: str, key: yaml.Node, value: yaml.Node) -> Preset:
         if not _NAME.fullmatch(name) or name != name.lower() or len(name) > 40:
             raise self._wrong("name", key, name=name[:60])
-        parts = self._among(_PARTS, value) or {}
+        parts = self._entries_among(_PARTS, value) or {}
         return Preset(
             name,
             self._by_locale(name, "title", key, parts),
@@ -166,7 +163,7 @@ class _Reader:
 
     def _by_locale(self, name: str, part: str, key: yaml.Node, parts: _Entries) -> dict[str, str]:
         at, value = parts.get(part, (key, None))
-        texts = (self._among(LOCALES, value) if value else None) or {}
+        texts = (self._entries_among(LOCALES, value) if value else None) or {}
         by_locale = {}
         for locale in LOCALES:
             where, text = texts.get(locale, (at, None))
@@ -175,7 +172,7 @@ class _Reader:
 
     def _guidance(self, name: str, key: yaml.Node, parts: _Entries) -> tuple[str, ...]:
         at, value = parts.get("guidance", (key, None))
-        if value is None or not _is(value, "sequence") or not value.value:
+        if value is None or not _is_kind(value, "sequence") or not value.value:
             raise self._wrong("missing", value or at, name=name, part="guidance")
         lines = []
         for line in value.value:
@@ -190,12 +187,12 @@ class _Reader:
 
     def _text(self, name: str, part: str, at: yaml.Node, value: yaml.Node | None) -> str:
         """A text on one line. A value that YAML would read as a number or a truth value is kept as written."""
-        plain = " ".join(value.value.split()) if value is not None and _is(value, "scalar") else ""
+        plain = " ".join(value.value.split()) if value is not None and _is_kind(value, "scalar") else ""
         if not plain or (value is not None and value.tag == "tag:yaml.org,2002:null"):
             raise self._wrong("missing", value or at, name=name, part=part)
         return plain
 
-    def _among(self, names: tuple[str, ...], node: yaml.Node) -> _Entries | None:
+    def _entries_among(self, names: tuple[str, ...], node: yaml.Node) -> _Entries | None:
         entries = self._entries(node)
         for part, (key, _) in (entries or {}).items():
             if part not in names:
@@ -203,14 +200,12 @@ class _Reader:
         return entries
 
     def _entries(self, node: yaml.Node) -> _Entries | None:
-        """A mapping's nodes by key, each key once, although YAML would allow it twice; None for anything but a
-        mapping.
-        """
-        if not _is(node, "mapping"):
+        """A mapping's nodes by key; None for anything but a mapping. Raises UserError for a key that occurs twice."""
+        if not _is_kind(node, "mapping"):
             return None
         entries: _Entries = {}
         for key, value in node.value:
-            part = key.value if _is(key, "scalar") else ""
+            part = key.value if _is_kind(key, "scalar") else ""
             if part in entries:
                 raise self._wrong("twice", key, part=part[:60])
             entries[part] = key, value
@@ -220,7 +215,7 @@ class _Reader:
         return _error(fault, file=self._file, line=node.start_mark.line + 1, **values)
 
 
-def _is(node: yaml.Node, kind: str) -> bool:
+def _is_kind(node: yaml.Node, kind: str) -> bool:
     return getattr(node, "id", "") == kind
 
 

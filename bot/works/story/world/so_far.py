@@ -1,8 +1,7 @@
-"""The story so far in tiers: scenes, stretches of ten, chapters of five stretches, wholes of five chapters or more.
+"""The story so far for a prompt, in tiers: scenes, stretches of ten scenes, chapters of five stretches, and wholes.
 
 A summary counts wherever its source texts are part of the story, on any branch and after undo and redo. Where there is
-no summary yet, the most informative sentences take its place. Knows no model; the same story always gives the same
-text.
+none yet, the most informative sentences take its place. The same story always gives the same text.
 """
 
 from __future__ import annotations
@@ -20,11 +19,14 @@ if TYPE_CHECKING:
     from bot.works.story.log.story import Story
     from bot.works.story.log.turn import Turn
 
-STRETCH, FAN = 10, 5
+STRETCH = 10
+"""The number of scenes in a stretch."""
+FAN = 5
+"""The number of parts in a part of a higher tier."""
 CHARS: Final = (300, 500, 700, 900)
 """The maximum length, in characters, of the text of a scene, a stretch, a chapter and a whole."""
 LATEST: Final = 2
-"""The last turns, which may still be undone or rewritten, are not summed up."""
+"""How many of the last turns are not summed up, since they may still be undone or rewritten."""
 TOKENS: Final = 1_500
 """The maximum tokens of the story so far in a prompt."""
 
@@ -35,24 +37,24 @@ _WORD = re.compile(r"[^\W_]{4,}")
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A part of the story: `turns` turns from the index `first` on, told in one text.
+    """The text that represents `turns` turns from the index `first` on.
 
-    `of` are the nodes from which the text is made. `node` is the summary's node, "" for none; if `quoted`, the text
-    consists of sentences from the scenes. It is `lacking` while its summary is still to be made.
+    `sources` are the nodes from which it is made. `node` is the summary's node, "" for none; if `quoted`, the text
+    consists of sentences from the scenes.
     """
 
     first: int
     turns: int
     text: str
-    of: tuple[str, ...]
+    sources: tuple[str, ...]
     node: str = ""
     quoted: bool = False
-    lacking: bool = False
+    needs_summary: bool = False
 
     @property
-    def tokens_of(self) -> tuple[str, ...]:
-        """The ids that represent this part in the part above it."""
-        return (self.node,) if self.node else self.of
+    def ids_above(self) -> tuple[str, ...]:
+        """What this part adds to the `sources` of the part above it."""
+        return (self.node,) if self.node else self.sources
 
 
 def size(tier: int) -> int:
@@ -71,13 +73,13 @@ class Tiers:
     story: Story
     turns: Sequence[Turn]
     _parts: dict[tuple[int, int], Part] = field(default_factory=dict)
-    _read: set[int] = field(default_factory=set)
-    """The indexes of a chat log's lines that a later summary includes."""
+    _summed_lines: set[int] = field(default_factory=set)
+    """The indexes of the lines of a chat log that a later line's extraction includes."""
 
     def __post_init__(self) -> None:
         for at, turn in enumerate(self.turns):
             if turn.extracted_from_text is not None and turn.extracted_from_text.turns > 1:
-                self._read.update(range(at - turn.extracted_from_text.turns + 1, at))
+                self._summed_lines.update(range(at - turn.extracted_from_text.turns + 1, at))
 
     def part(self, tier: int, first: int) -> Part:
         if (part := self._parts.get((tier, first))) is None:
@@ -94,20 +96,18 @@ class Tiers:
             yield self.part(tier, first)
             first += size(tier)
 
-    def lacking(self) -> Iterator[tuple[int, Part]]:
-        """The parts whose summary can be made, with their tiers: the parts below have theirs, and everything was
-        read.
-        """
+    def missing_summaries(self) -> Iterator[tuple[int, Part]]:
+        """The parts whose summary can be made now, since the parts below them need none, each with its tier."""
         until, tier = len(self.turns) - LATEST, 1
         while size(tier) <= until:
             for first in range(0, until - size(tier) + 1, size(tier)):
-                if (part := self.part(tier, first)).lacking and not any(
-                    below.lacking for below in self._below(tier, first)
+                if (part := self.part(tier, first)).needs_summary and not any(
+                    below.needs_summary for below in self._below(tier, first)
                 ):
                     yield tier, part
             tier += 1
 
-    def below(self, tier: int, first: int) -> list[Part]:
+    def parts_below(self, tier: int, first: int) -> list[Part]:
         return [part for part in self._below(tier, first) if part.text]
 
     def _below(self, tier: int, first: int) -> list[Part]:
@@ -116,42 +116,52 @@ class Tiers:
 
     def _part(self, tier: int, first: int) -> Part:
         parts = self._below(tier, first)
-        of = tuple(id for part in parts for id in part.tokens_of)
-        if (made := self.story.summaries.get(of)) is not None:
-            return Part(first, size(tier), made.text, of, made.id)
+        sources = tuple(id for part in parts for id in part.ids_above)
+        if (summary := self.story.summaries.get(sources)) is not None:
+            return Part(first, size(tier), summary.text, sources, summary.id)
         texts, chars = [part.text for part in parts if part.text], most_chars(tier)
         quoted = any(part.quoted for part in parts)
-        summed = any(part.text and not part.quoted for part in parts) or any(part.lacking for part in parts)
+        summed = any(part.text and not part.quoted for part in parts) or any(
+            part.needs_summary for part in parts
+        )
         if sum(map(len, texts)) <= chars:  # too short to be summed up
-            lacking = any(part.lacking for part in parts)
-            return Part(first, size(tier), " ".join(texts), of, quoted=quoted, lacking=lacking)
-        return Part(first, size(tier), _chosen(tuple(texts), chars), of, quoted=True, lacking=summed)
+            lacking = any(part.needs_summary for part in parts)
+            return Part(first, size(tier), " ".join(texts), sources, quoted=quoted, needs_summary=lacking)
+        return Part(
+            first,
+            size(tier),
+            _best_sentences(tuple(texts), chars),
+            sources,
+            quoted=True,
+            needs_summary=summed,
+        )
 
     def _scene(self, at: int) -> Part:
         turn, forgotten = self.turns[at], self.story.forgotten
-        act, scene, found = turn.act, turn.scene, turn.extracted
-        of = tuple(
+        act, scene, extracted = turn.act, turn.scene, turn.extracted
+        sources = tuple(
             id
             for id, text in ((act.id, act.text), (scene.id, scene.text) if scene is not None else ("", ""))
             if text
         )
-        lines = [line.act.id for line in self.turns[max(0, at - found.turns + 1) : at]] if found else []
-        if turn.id in self.story.hidden or not forgotten.isdisjoint((*of, *lines)):
+        first_line = at - extracted.turns + 1 if extracted is not None else at
+        lines = [line.act.id for line in self.turns[max(0, first_line) : at]]
+        if turn.id in self.story.hidden or not forgotten.isdisjoint((*sources, *lines)):
             return Part(at, 1, "", ())
-        if of and (made := self.story.summaries.get(of)) is not None:
-            return Part(at, 1, made.text, of, made.id)
-        if found is not None and found.summary:
-            return Part(at, 1, found.summary, of)
+        if sources and (summary := self.story.summaries.get(sources)) is not None:
+            return Part(at, 1, summary.text, sources, summary.id)
+        if extracted is not None and extracted.summary:
+            return Part(at, 1, extracted.summary, sources)
         if scene is None:
-            told = act.text and act.label and at not in self._read
-            line = f"{act.name}: {act.text}" if told else ""
-            return Part(at, 1, line[: CHARS[0]], of, quoted=bool(line))
+            is_line = act.text and act.label and at not in self._summed_lines
+            line = f"{act.name}: {act.text}" if is_line else ""
+            return Part(at, 1, line[: CHARS[0]], sources, quoted=bool(line))
         unread = scene.extracted is None and not scene.failed
-        return Part(at, 1, _best(scene.text), of, quoted=True, lacking=unread)
+        return Part(at, 1, _best_sentence(scene.text), sources, quoted=True, needs_summary=unread)
 
 
 def as_prompt(story: Story, turns: Sequence[Turn], until: int, tokens: int) -> str:
-    """The first `until` turns as the writer reads them, in at most `tokens` tokens; "" for none."""
+    """The first `until` turns for the writer, in at most `tokens` tokens; "" for none."""
     if until <= 0 or tokens <= 0:
         return ""
     kept = story.cache.get(__name__)
@@ -162,19 +172,19 @@ def as_prompt(story: Story, turns: Sequence[Turn], until: int, tokens: int) -> s
     ):
         return str(kept[4])
     parts = [part for part in Tiers(story, turns).cover(until) if part.text]
-    text = _told(parts, 1.0)
+    text = _tagged(parts, 1.0)
     while (needed := text_tokens(text)) > tokens and parts:
-        shorter = _told(parts, tokens / needed)
+        shorter = _tagged(parts, tokens / needed)
         parts, text = (parts[1:], text) if shorter == text else (parts, shorter)
         if text_tokens(text) > tokens:
             parts = parts[1:]
-            text = _told(parts, tokens / needed)
+            text = _tagged(parts, tokens / needed)
     story.cache[__name__] = story.seq, until, tokens, story.summary_seq, text
     return text
 
 
-def _told(parts: Sequence[Part], share: float) -> str:
-    """The texts of the parts, each cut to a share of its length."""
+def _tagged(parts: Sequence[Part], share: float) -> str:
+    """The parts in tags for the writer, each text cut to this share of its length."""
     if not parts:
         return ""
     lines = []
@@ -188,17 +198,17 @@ def _told(parts: Sequence[Part], share: float) -> str:
 
 
 @cached(6_000_000)
-def _best(text: str) -> str:
-    """The sentence of a scene with the most names and numbers."""
-    return max(_sentences(text), key=_worth, default="")[: CHARS[0]]
+def _best_sentence(text: str) -> str:
+    """The sentence of a scene with the highest `_score`."""
+    return max(_sentences(text), key=_score, default="")[: CHARS[0]]
 
 
 @cached(4_000_000)
-def _chosen(texts: tuple[str, ...], chars: int) -> str:
-    """The sentences with the most names and numbers, in their order, in at most `chars` characters."""
+def _best_sentences(texts: tuple[str, ...], chars: int) -> str:
+    """The sentences with the highest `_score`, in their order, in at most `chars` characters."""
     sentences = [sentence for text in texts for sentence in _sentences(text)]
     chosen, left = list[int](), chars
-    for at in sorted(range(len(sentences)), key=lambda at: (-_worth(sentences[at]), at)):
+    for at in sorted(range(len(sentences)), key=lambda at: (-_score(sentences[at]), at)):
         if len(sentences[at]) < left:
             chosen.append(at)
             left -= len(sentences[at]) + 1
@@ -209,8 +219,8 @@ def _sentences(text: str) -> list[str]:
     return [sentence for part in _SENTENCE.split(text) if (sentence := " ".join(part.split()))]
 
 
-def _worth(sentence: str) -> float:
-    """The value of a sentence: names and numbers count most; length counts a little, but takes room from others."""
+def _score(sentence: str) -> float:
+    """How informative a sentence is: names and numbers count most; beyond 200 characters, length counts against it."""
     names = len(set(_NAME.findall(sentence)))
     words = len(set(_WORD.findall(sentence)))
     return (3 * names + min(words, 14) + 2 * any(map(str.isdigit, sentence))) / max(1.0, len(sentence) / 200)

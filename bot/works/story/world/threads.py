@@ -1,7 +1,6 @@
 """Plot threads: what a story has left open, since which scene, and what has been settled.
 
-Pure, and computed from the turns that count, like the state: undo, a flip or a branch changes the turns, and with them
-the threads.
+Nothing is stored: as with the state, the turns that count decide.
 """
 
 from __future__ import annotations
@@ -16,6 +15,7 @@ from bot.words import meant
 from bot.works.story import limits
 from bot.works.story.log.story import Story
 from bot.works.story.log.turn import KeyEvent, ThreadChange, Turn
+from bot.works.story.world.state import version_index
 
 CHARS: Final = limits.VALUE_CHARS
 ASKED: Final = 12
@@ -28,7 +28,7 @@ NEW: Final = 2
 
 @dataclass(frozen=True, slots=True)
 class Thread:
-    """A thread. `began` and `ended` are the numbers of scenes; 0 means before the first scene, or still open."""
+    """A plot thread. `began` is the number of a scene, 0 for before the first; so is `ended`, 0 while it is open."""
 
     id: str
     text: str
@@ -38,46 +38,45 @@ class Thread:
 
 
 def threads(story: Story, turns: Sequence[Turn] | None = None, current: str = "") -> list[Thread]:
-    """All threads after these turns (all that count by default), in the order in which they began.
+    """All threads after these turns, by default all that count, in the order in which they began.
 
-    Includes people's changes in the turn `current`, whose scene is not among these.
+    People's changes after the turn `current`, which follows these turns, are included.
     """
     turns = story.current_turns if turns is None else turns
-    found: dict[str, Thread] = {}
-    _change(found, story.threads.get("", ()), 0)
+    by_id: dict[str, Thread] = {}
+    _apply(by_id, story.threads.get("", ()), 0)
     for number, turn in enumerate(turns, 1):
         changes = story.threads.get(turn.id, ())
         if not (changes or turn.scenes or turn.extracted_from_text):
             continue
-        scene = turn.scene
-        at = next((n for n, version in enumerate(turn.scenes) if version is scene), -1)
-        _change(found, [change for change in changes if change.versions <= at], number)
+        at = version_index(turn)
+        _apply(by_id, [change for change in changes if change.versions <= at], number)
         if (extracted := turn.extracted) is not None:
             for opened in extracted.opened:
-                found.setdefault(opened.id, Thread(opened.id, opened.text, number))
+                by_id.setdefault(opened.id, Thread(opened.id, opened.text, number))
             for id in extracted.closed:
-                if id in found and found[id].open:
-                    found[id] = replace(found[id], ended=number, open=False)
-        _change(found, [change for change in changes if change.versions > at], number)
+                if id in by_id and by_id[id].open:
+                    by_id[id] = replace(by_id[id], ended=number, open=False)
+        _apply(by_id, [change for change in changes if change.versions > at], number)
     if current:
-        _change(found, story.threads.get(current, ()), len(turns) + 1)
-    return list(found.values())
+        _apply(by_id, story.threads.get(current, ()), len(turns) + 1)
+    return list(by_id.values())
 
 
-def open_ones(story: Story, turns: Sequence[Turn], current: str = "") -> list[Thread]:
+def open_threads(story: Story, turns: Sequence[Turn], current: str = "") -> list[Thread]:
     return [thread for thread in threads(story, turns, current) if thread.open]
 
 
-def _change(found: dict[str, Thread], changes: Iterable[ThreadChange], number: int) -> None:
+def _apply(by_id: dict[str, Thread], changes: Iterable[ThreadChange], number: int) -> None:
     """Apply people's changes to the threads, after the scene of this number."""
     for change in changes:
-        before = found.get(change.id, Thread(change.id, change.text, number))
+        before = by_id.get(change.id, Thread(change.id, change.text, number))
         ended = 0 if change.open else number if before.open else before.ended
-        found[change.id] = replace(before, text=change.text, open=change.open, ended=ended)
+        by_id[change.id] = replace(before, text=change.text, open=change.open, ended=ended)
 
 
-def new(texts: Iterable[str], known: Sequence[KeyEvent]) -> list[str]:
-    """The texts of new threads in a scene, without those that are open already."""
+def new_texts(texts: Iterable[str], known: Sequence[KeyEvent]) -> list[str]:
+    """At most NEW of the texts, without those of the threads `known`."""
     opened = {_key(thread.text) for thread in known}
     by_key = {_key(text): text for text in texts if any(map(str.isalnum, text))}
     return [text for key, text in by_key.items() if key not in opened][:NEW]
@@ -88,13 +87,13 @@ def _key(text: str) -> str:
 
 
 def as_prompt(opened: Sequence[Thread]) -> str:
-    """Open threads as the writer reads them; "" for none."""
+    """The newest of these open threads for the writer; "" for none."""
     lines = [f"- {untrusted.data(' '.join(thread.text.split()))}" for thread in opened[-OFFERED:]]
     return "\n".join(["<threads>", *lines, "</threads>"]) if lines else ""
 
 
-def changed(story: Story, text: str, id: str) -> Thread:
-    """The thread that results from "open TEXT", "open N", "close N" or "rename N TEXT"; `id` is for a new one.
+def parse_change(story: Story, text: str, id: str) -> Thread:
+    """The thread as "open TEXT", "open N", "close N" or "rename N TEXT" changes it; `id` is that of a new one.
 
     Raises UserError.
     """

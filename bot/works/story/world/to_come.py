@@ -1,7 +1,7 @@
-"""What is to come in a story: the open events, climax and resolution of its chapters, and ideas.
+"""What is to come in a story: the open events, climax and resolution of its chapters, its milestones, and ideas.
 
-Only the game master may read it, if the table has one; otherwise everybody may, if they choose to. Where others can
-read the answer, it is behind a button whose result only the person sees, or hidden as a spoiler.
+Only the game master may read it, if the table has one; otherwise everybody may. Where others can read the answer, it is
+hidden as a spoiler, or behind a button whose answer only the person sees.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from bot.events import Choice, Choices, Event, Notice, Request, Spoiler, Text
 from bot.verb import PRIVATE
 from bot.words import Words
 from bot.work import Run
-from bot.works.story.world.order import leader, masters, names_of
+from bot.works.story.world.order import leader, may_lead, names_of
 
 if TYPE_CHECKING:
     from bot.works.story.log.story import Story
@@ -22,9 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ToCome:
-    """Lines of Markdown, for one person. `master` is the name of the table's game master, "" for none; `may` is whether
-    this person may read the lines.
-    """
+    """Lines of Markdown, and whether one person `may` read them; `master` is the game master's name, "" for none."""
 
     lines: list[str] = field(default_factory=list)
     master: str = ""
@@ -32,22 +30,23 @@ class ToCome:
 
 
 def for_person(story: Story, request: Request, lines: Sequence[str]) -> ToCome:
+    """The lines for the person who asks."""
     master = leader(story)
     name = (names_of(story).get(master) or "?") if master else ""
-    return ToCome(list(lines), name, masters(story, request.author))
+    return ToCome(list(lines), name, may_lead(story, request.author))
 
 
-def open_to(run: Run, coming: ToCome) -> bool:
-    """Whether the run's answer may show it."""
+def may_show(run: Run, coming: ToCome) -> bool:
+    """Whether the run's answer may show the lines openly: only this person sees it, and may read them."""
     return run.alone and coming.may
 
 
-def shown(run: Run, coming: ToCome, path: str, say: Words) -> Iterator[Event]:
-    """The events that show it in the run's answer. `path` names the verb that shows it in private."""
+def events_showing(run: Run, coming: ToCome, path: str, say: Words) -> Iterator[Event]:
+    """The events that show the lines in the run's answer, or say where they are; `path` is the verb's command."""
     if not coming.lines:
         return
     text = "\n".join(coming.lines)
-    if open_to(run, coming):
+    if may_show(run, coming):
         yield Text(f"\n\n**{say('story.to_come' if coming.master else 'story.spoiler')}**\n\n{text}")
         return
     if not coming.master and run.hides:

@@ -18,7 +18,7 @@ from bot.works.story.memory.index import Piece, Pieces
 from bot.works.story.memory.memory import Memory
 from bot.works.story.memory.pieces import pieces_of
 from bot.works.story.memory.ranking import Query
-from bot.works.story.world.state import chapters, title_at, titles
+from bot.works.story.world.state import chapter_titles, chapters, title_at
 from storage.db import Database
 from storage.story_vectors import StoryVectors
 from tests.fakes import migrated
@@ -43,7 +43,7 @@ async def found(memory: Memory, story: Story, query: str, branch: str = "main") 
 
 def prefixes(story: Story) -> list[str]:
     """Of what each turn's player wrote, what stands before it."""
-    known = titles(story, story.path)
+    known = chapter_titles(story, story.path)
     made = (pieces_of(turn, title_at(known, at)) for at, turn in enumerate(story.current_turns))
     return [
         pieces[0].prefixed.partition(": ")[0] for pieces in (next(iter(by_node.values())) for by_node in made)
@@ -116,7 +116,7 @@ def test_titles_are_those_of_the_chapters_that_have_begun_also_where_turns_were_
     tale.add("chapter", {"id": "c3", "title": "The Attic"}, turns[0])
     tale.add("head", {}, turns[2])
     story = tale.story
-    known = titles(story, story.path)
+    known = chapter_titles(story, story.path)
     for at in range(story.length):
         begun = chapters(story, story.current_turns[:at])
         assert title_at(known, at) == (begun[-1].title if begun else "")

@@ -1,4 +1,4 @@
-"""Looks up thousands of keys of a lorebook in texts. Knows no entry."""
+"""Searches texts for thousands of keys of a lorebook."""
 
 from __future__ import annotations
 
@@ -10,14 +10,12 @@ from dataclasses import dataclass, field
 from math import inf
 from typing import Final, NamedTuple, TypeAlias
 
-from bot.works.story.world.key_pattern import Work, looks_so, pattern_of
+from bot.works.story.world.key_pattern import WorkLeft, looks_like_pattern, pattern_of
 
 SCANNED_CHARS: Final = 60_000
-"""The maximum number of characters that are searched, from the newest message on; the same for the entries of one
-round.
-"""
+"""The maximum number of characters that are searched, of the messages from the newest on, and of a round's entries."""
 KEY_CHARS: Final = 64
-"""Only the beginning of a longer key is searched for, in characters."""
+"""The maximum length of a key, in characters; only the beginning of a longer one is searched for."""
 
 _EDGE = "\0"
 """Marks the edges of words in a text that is searched for whole words."""
@@ -42,31 +40,31 @@ _BEGINS = re.compile(rf"{_WORD.pattern}|[^{_EDGE}]")
 
 
 class _Needle(NamedTuple):
-    """A text to search for; in folded text or not, with marked word edges or not."""
+    """A text to search for: in the casefolded texts if `folded`, and in those with _EDGE around words if `marked`."""
 
     text: str
     folded: bool
     marked: bool
 
 
-class _Written(NamedTuple):
-    """A key that may be a pattern, with the text to search for if it is none."""
+class _PatternKey(NamedTuple):
+    """A key that looks like a pattern, with the text to search for if it is an invalid one."""
 
     key: str
     text: _Needle
 
 
-Key: TypeAlias = _Needle | _Written
+Key: TypeAlias = _Needle | _PatternKey
 
 
 def keys_of(texts: Iterable[str], *, case_sensitive: bool, whole_words: bool) -> list[Key]:
-    """What to search for; one match is enough."""
+    """The keys in the form in which `SearchedTexts.nearest` takes them."""
     keys = list[Key]()
     for text in texts:
         if not (text := _form(text, folded=False).strip()):
             continue
         needle = _needle(text, folded=not case_sensitive, marked=whole_words and len(text.split()) == 1)
-        keys.append(_Written(text, needle) if looks_so(text) else needle)
+        keys.append(_PatternKey(text, needle) if looks_like_pattern(text) else needle)
     return keys
 
 
@@ -76,7 +74,7 @@ def _needle(text: str, *, folded: bool, marked: bool) -> _Needle:
 
 
 def limited(messages: Iterable[tuple[int, str]]) -> list[tuple[int, str]]:
-    """The first SCANNED_CHARS of numbered messages."""
+    """The numbered messages, cut after SCANNED_CHARS in total."""
     remaining, taken = SCANNED_CHARS, list[tuple[int, str]]()
     for number, message in messages:
         if remaining <= 0:
@@ -87,48 +85,48 @@ def limited(messages: Iterable[tuple[int, str]]) -> list[tuple[int, str]]:
 
 
 def _form(text: str, *, folded: bool) -> str:
-    """`text` normalised for comparison: an accent typed as a separate character becomes part of its letter."""
+    """The text normalised for comparison: an accent that is a separate character becomes part of its letter."""
     composed = unicodedata.normalize("NFC", text.replace(_EDGE, " "))
     return composed.casefold() if folded else composed
 
 
 def _marked(text: str) -> str:
+    """The text with _EDGE before and after each word."""
     if text.isascii() and text.isalnum():
         return _EDGE + text + _EDGE
     return _SPACED_WORD.sub(lambda word: _EDGE + word[0] + _EDGE, text)
 
 
 @dataclass(slots=True)
-class Passages:
-    """Numbered texts for looking up thousands of keys, each in almost no time.
+class SearchedTexts:
+    """Numbered texts in which thousands of keys are looked up, each in almost no time.
 
-    A whole word is looked up among the texts' words. For any other key, the substrings that begin at each character,
-    cut to the length of a key, are sorted: a lookup takes two bisections, however long the texts and however similar
-    the keys are.
+    A whole word is looked up among the texts' words. For other keys the texts' substrings from each character on are
+    cut to KEY_CHARS and sorted, so that a lookup takes two bisections.
     """
 
     texts: list[tuple[int, str]]
-    _work: Work = field(default_factory=Work)
+    _work: WorkLeft = field(default_factory=WorkLeft)
     _words: dict[bool, dict[str, float]] = field(default_factory=dict)
     _sorted: dict[tuple[bool, bool], tuple[list[str], list[int]]] = field(default_factory=dict)
     _known: dict[Key, float] = field(default_factory=dict)
     _forms: dict[bool, list[tuple[int, str]]] = field(default_factory=dict)
 
     def nearest(self, key: Key) -> float:
-        """The lowest number of a text that contains the key, infinity if none does."""
-        return self._nearest_match(key) if isinstance(key, _Written) else self._nearest_text(key)
+        """The lowest number of a text that contains the key; infinity for none."""
+        return self._nearest_match(key) if isinstance(key, _PatternKey) else self._nearest_text(key)
 
-    def _nearest_match(self, written: _Written) -> float:
-        distance = self._known.get(written)
+    def _nearest_match(self, key: _PatternKey) -> float:
+        distance = self._known.get(key)
         if distance is None:
-            self._work.left -= len(written.key)
-            pattern = pattern_of(written.key) if self._work.left > 0 else None
+            self._work.left -= len(key.key)
+            pattern = pattern_of(key.key) if self._work.left > 0 else None
             if pattern is None:
-                return self._nearest_text(written.text)
+                return self._nearest_text(key.text)
             if (folded := pattern.folded) not in self._forms:
                 self._forms[folded] = [(number, _form(text, folded=folded)) for number, text in self.texts]
-            matches = (number for number, text in self._forms[folded] if pattern.found(text, self._work))
-            distance = self._known[written] = next(matches, inf)
+            matches = (number for number, text in self._forms[folded] if pattern.matches(text, self._work))
+            distance = self._known[key] = next(matches, inf)
         return distance
 
     def _nearest_text(self, needle: _Needle) -> float:
@@ -161,8 +159,9 @@ def _words(texts: Iterable[tuple[int, str]], *, folded: bool) -> dict[str, float
 def _beginnings(
     texts: Iterable[tuple[int, str]], *, folded: bool, marked: bool
 ) -> tuple[list[str], list[int]]:
-    """The sorted substrings that begin at each character, or at each word and each sign between words; and the numbers
-    of their texts.
+    """The texts' sorted substrings from each character on, with the numbers of the texts.
+
+    In `marked` texts only those from the beginning of a word, or from a character between words.
     """
     beginnings: list[str] = []
     numbers: list[int] = []
@@ -170,8 +169,10 @@ def _beginnings(
         text = _form(text, folded=folded)
         if marked:
             text = _marked(text)
-        places: Iterable[int] = (at.start() for at in _BEGINS.finditer(text)) if marked else range(len(text))
-        beginnings += (text[place : place + KEY_CHARS] for place in places)
+        starts: Iterable[int] = (
+            (match.start() for match in _BEGINS.finditer(text)) if marked else range(len(text))
+        )
+        beginnings += (text[start : start + KEY_CHARS] for start in starts)
         numbers += [number] * (len(beginnings) - len(numbers))
     order = sorted(range(len(beginnings)), key=beginnings.__getitem__)
-    return [beginnings[place] for place in order], [numbers[place] for place in order]
+    return [beginnings[index] for index in order], [numbers[index] for index in order]

@@ -1,7 +1,4 @@
-"""Shows a story's state to its players (characters, where they were last seen, chapters), and applies corrections.
-
-Asks no model.
-"""
+"""The verbs that show and correct a story's world: state, characters, plot, threads, arc and chapter."""
 
 from __future__ import annotations
 
@@ -20,8 +17,8 @@ from bot.works.story.log.turn import Chapter, KeyEvent, Turn
 from bot.works.story.scene.choices import scene_changed, words_of
 from bot.works.story.world import arc_verb, cast, state, threads, to_come
 from bot.works.story.world.answer import Answer
-from bot.works.story.world.noticed import first_sheet
-from bot.works.story.world.order import leader, masters, names_of
+from bot.works.story.world.enlisting import first_sheet
+from bot.works.story.world.order import leader, may_lead, names_of
 
 if TYPE_CHECKING:
     from bot.works.story.log.logs import Logs
@@ -40,11 +37,14 @@ _FIELDS: Final = {
     "humor": "mood", "morto": "dead", "morta": "dead",
 }  # fmt: skip
 MEMORIES: Final = 20
-"""How many of a character's last memories are shown, and how many of these link to their scenes."""
+"""How many of a character's last memories are shown."""
 LINKS: Final = 5
+"""The maximum number of links to scenes in an answer."""
 
 
-class World:
+class WorldVerbs:
+    """The verbs for a story's world; none asks a model."""
+
     def __init__(self, logs: Logs, own_names: Callable[[Request], Awaitable[bool]], buttons: Buttons) -> None:
         self._logs = logs
         self._buttons = buttons
@@ -67,9 +67,9 @@ class World:
         answer = await run.step("told", lambda: do(request, say), Answer)
         yield Stage(request.verb, answer.title)
         yield Text(answer.text)
-        for event in to_come.shown(run, answer.coming, f"story {request.verb}", say):
+        for event in to_come.events_showing(run, answer.coming, f"story {request.verb}", say):
             yield event
-        if answer.choices and to_come.open_to(run, answer.coming):
+        if answer.choices and to_come.may_show(run, answer.coming):
             yield Choices("", tuple(answer.choices))
         for shown_by, title in answer.links:
             yield Link(shown_by, title)
@@ -91,11 +91,11 @@ class World:
         characters = state.characters(played.story)
         if name := " ".join(request.text.split()):
             if (character := characters.get(name.casefold())) is None:
-                raise cast.unknown(name, [known.name for known in characters.values()])
+                raise cast.unknown_error(name, [character.name for character in characters.values()])
             characters = {name: character}
         if not characters:
             return Answer(text=say("story.no_state"))
-        parts = [_card(known, say) for known in characters.values()]
+        parts = [_card(character, say) for character in characters.values()]
         return Answer(say("story.state"), "\n\n".join(parts))
 
     async def _correct(self, request: Request, field: str, value: str, say: Words) -> Answer:
@@ -105,25 +105,24 @@ class World:
         names = {name: character.name for name, character in characters.items()} | {
             name.casefold(): name for name in played.story.cast
         }
-        # A name may have several words: take the longest known one, otherwise all but the last word.
-        lengths = [n for n in range(len(typed) - 1, 0, -1) if " ".join(typed[:n]).casefold() in names]
         if len(typed) < 2:
             raise UserError("story.correct_how")
-        cut = lengths[0] if lengths else len(typed) - 1
-        name, of = " ".join(typed[:cut]), " ".join(typed[cut:])
+        # A name may have several words: take the longest known one, otherwise all but the last word.
+        lengths = (n for n in range(len(typed) - 1, 0, -1) if " ".join(typed[:n]).casefold() in names)
+        cut = next(lengths, len(typed) - 1)
+        name, typed_field = " ".join(typed[:cut]), " ".join(typed[cut:])
         character = names.get(name.casefold(), name)[: cast.NAME_CHARS]
-        field_name = _FIELDS.get(of.casefold()) or names.get(of.casefold())
+        field_name = _FIELDS.get(typed_field.casefold()) or names.get(typed_field.casefold())
         if field_name is None:
-            raise UserError("story.correct_field", name=of[: cast.NAME_CHARS])
-        typed_value = " ".join(value.split())[:VALUE_CHARS]
-        typed_value = (
-            ("no" if not typed_value or meant(typed_value, "no") else "yes")
-            if field_name == "dead"
-            else typed_value
-        )
-        body = {"character": character, "field": field_name, "value": typed_value}
+            raise UserError("story.correct_field", name=typed_field[: cast.NAME_CHARS])
+        value = " ".join(value.split())[:VALUE_CHARS]
+        if field_name == "dead":
+            value = "no" if not value or meant(value, "no") else "yes"
+        body = {"character": character, "field": field_name, "value": value}
         head, turn = played.story.head, None
-        if UNDER in request.options:  # under a flagged scene, the notes were wrong
+        if (
+            UNDER in request.options
+        ):  # the button under a flagged scene, which then no longer contradicts the state
             _, id = await self._buttons.turn_of(request, played)
             if id not in played.story.path[: played.story.length]:
                 raise UserError("story.gone")
@@ -132,7 +131,7 @@ class World:
             request.id, "corrected", "corrected", body,
             turn=head.id if head is not None else "", author=request.author.id,
         )  # fmt: skip
-        settled = _settled(request, turn)
+        settled = _settling_nodes(request, turn)
         await self._logs.append(played, correction, *settled)
         return Answer(
             text=say("story.corrected", name=character),
@@ -143,17 +142,14 @@ class World:
         """Settle the flags of a scene, so that it is no longer flagged."""
         played = await self._logs.writable(request, asks=False)
         scene_id = request.text.strip()
-        turn = next(
-            (
-                earlier
-                for earlier in played.story.current_turns
-                if earlier.scene is not None and earlier.scene.id == scene_id
-            ),
-            None,
+        turns = (
+            turn
+            for turn in played.story.current_turns
+            if turn.scene is not None and turn.scene.id == scene_id
         )
-        if turn is None:
+        if (turn := next(turns, None)) is None:
             raise UserError("story.gone")
-        if settled := _settled(request, turn):
+        if settled := _settling_nodes(request, turn):
             await self._logs.append(played, *settled)
         number = played.story.path.index(turn.id) + 1
         return Answer(text=say("story.kept", n=number), turn=turn.id)
@@ -162,25 +158,23 @@ class World:
         """Add somebody whom a scene's extraction has noticed to the cast, as long as that scene counts."""
         played = await self._logs.writable(request, asks=False)
         story, key = played.story, " ".join(request.text.casefold().split())
-        noticed = _noticed(story.current_turns)
+        noticed = _noticed_people(story.current_turns)
         if key not in noticed:
-            if key in _noticed(story.turns.values()):
+            if key in _noticed_people(story.turns.values()):
                 raise UserError("story.gone")
             raise UserError("story.not_noticed", name=request.text.strip()[:60])
         name, turn = noticed[key]
-        if cast.called(story, name):
+        if cast.find(story, name):
             return Answer(text=say("story.in_cast", name=name), turn=turn.id)
-        if len(story.cast) >= cast.CAST:
-            raise UserError("story.many_characters", limit=cast.CAST)
-        assert turn.scene is not None, "only these are noticed in"
+        if len(story.cast) >= cast.MOST_CHARACTERS:
+            raise UserError("story.many_characters", limit=cast.MOST_CHARACTERS)
+        assert turn.scene is not None, "see _noticed_people"
         body = {"name": name, "sheet": first_sheet(story, name), "scene": turn.scene.id}
         await self._logs.record(played, request, "cast", body, turn=turn.id)
         return Answer(text=say("story.enlisted", name=name), turn=turn.id)
 
     async def _characters(self, request: Request, say: Words) -> Answer:
-        """Show who is in the story, with the message of the scene where each was last seen; or everything about one
-        character.
-        """
+        """Show who is in the story, with links to the scenes where they were last seen, or all about one character."""
         story = (await self._logs.played(request)).story
         if name_typed := " ".join(request.text.split()):
             return _character(story, name_typed, say)
@@ -207,10 +201,10 @@ class World:
         if request.text.strip():
             return await self._tick(request, say)
         story = (await self._logs.played(request)).story
-        happened, parts, coming = state.done(story), list[str](), list[str]()
+        happened, parts, coming = state.happened_ids(story), list[str](), list[str]()
         chapters = state.chapters(story)
         for n, chapter in enumerate(chapters, 1):
-            past, ahead = _parted(chapter, happened, say, later=n < len(chapters))
+            past, ahead = _past_and_ahead(chapter, happened, say, later=n < len(chapters))
             title = f"**{n}. {chapter.title}**"
             parts.append("\n".join([f"{title}\n", *past]))
             coming += [f"{title}\n", *ahead, ""] if ahead else []
@@ -226,15 +220,15 @@ class World:
         return Answer(say("story.plot"), text, coming=to_come.for_person(story, request, coming))
 
     async def _tick(self, request: Request, say: Words) -> Answer:
-        """Set whether an event has happened: "the bell is found: no", "2: yes" of the present chapter, "climax:
-        yes".
+        """Set whether an event has happened: "the bell is found: no", "climax: yes", or by number in the present
+        chapter, "2: yes".
         """
         played = await self._logs.writable(request, asks=False)
-        if not masters(played.story, request.author):  # an answer would reveal the event
+        if not may_lead(played.story, request.author):  # an answer would reveal the event
             raise UserError("story.only_gm_sees", name=names_of(played.story).get(leader(played.story), "?"))
         event_typed, _, answer_typed = request.text.rpartition(":")
-        folded, answer = " ".join(event_typed.casefold().split()), meant(answer_typed, "yes", "no")
-        event = _event(played.story, folded) if folded and answer else None
+        event_key, answer = " ".join(event_typed.casefold().split()), meant(answer_typed, "yes", "no")
+        event = _event(played.story, event_key) if event_key and answer else None
         if event is None:
             raise UserError("story.tick_how")
         head, happened = played.story.head, answer == "yes"
@@ -248,12 +242,12 @@ class World:
         if not request.text.strip():
             return _threads((await self._logs.played(request)).story, say)
         played = await self._logs.writable(request, asks=False)
-        changed = threads.changed(played.story, request.text, request.id)
+        thread = threads.parse_change(played.story, request.text, request.id)
         head = played.story.head
-        body = {"id": changed.id, "text": changed.text, "open": changed.open}
+        body = {"id": thread.id, "text": thread.text, "open": thread.open}
         await self._logs.record(played, request, "thread", body, turn=head.id if head is not None else "")
-        key = "story.thread_open" if changed.open else "story.thread_closed"
-        return Answer(text=say(key, thread=changed.text))
+        key = "story.thread_open" if thread.open else "story.thread_closed"
+        return Answer(text=say(key, thread=thread.text))
 
     async def _arc(self, request: Request, say: Words) -> Answer:
         return await arc_verb.arc(self._logs, request, say)
@@ -269,21 +263,21 @@ class World:
         check = str(options.get("check") or "")
         if not (title or fields or events or check):
             story = (await self._logs.played(request)).story
-            return shown_chapter(story, request, say)
+            return chapter_answer(story, request, say)
         played = await self._logs.writable(request, asks=False)
         story, author = played.story, request.author.id
         chapters = state.chapters(story)
         nodes = [node(request.id, "set", "set", {"plot_check_mode": check}, author=author)] if check else []
-        now = chapters[-1] if chapters else None
-        if title and (now is None or title.casefold() != now.title.casefold()):
+        chapter = chapters[-1] if chapters else None
+        if title and (chapter is None or title.casefold() != chapter.title.casefold()):
             if len(chapters) >= CHAPTERS:
                 raise UserError("story.many_chapters", limit=CHAPTERS)
             id, turn = request.id, story.head.id if story.head is not None else ""
             body: dict[str, Any] = {"id": id, "title": title}
-        elif now is not None:
-            id, turn = now.id, now.turn
+        elif chapter is not None:
+            id, turn = chapter.id, chapter.turn
             # After a person's change the chapter no longer depends on the writer's scene.
-            body = {name: value for name, value in asdict(now).items() if name not in ("turn", "scene")}
+            body = {name: value for name, value in asdict(chapter).items() if name not in ("turn", "scene")}
         elif fields or events:
             raise UserError("story.chapter_title")
         else:
@@ -298,8 +292,8 @@ class World:
                 ]
             nodes.append(node(request.id, "chapter", "chapter", body | fields, turn=turn, author=author))
         await self._logs.append(played, *nodes)
-        now_played = await self._logs.played_in(request.place)
-        return shown_chapter(now_played.story if now_played is not None else story, request, say)
+        changed = await self._logs.played_in(request.place)
+        return chapter_answer(changed.story if changed is not None else story, request, say)
 
 
 def _threads(story: Story, say: Words) -> Answer:
@@ -323,8 +317,8 @@ def _threads(story: Story, say: Words) -> Answer:
     return Answer(say("story.threads"), text, [[run, title] for run, title in list(links.items())[-LINKS:]])
 
 
-def _noticed(turns: Iterable[Turn]) -> dict[str, tuple[str, Turn]]:
-    """The people whom these turns' scenes suggest for the cast, with the last such turn, by name in lower case."""
+def _noticed_people(turns: Iterable[Turn]) -> dict[str, tuple[str, Turn]]:
+    """The people whom these turns' scenes offer for the cast, each with the last such turn, by casefolded name."""
     return {
         name.casefold(): (name, turn)
         for turn in turns
@@ -333,7 +327,8 @@ def _noticed(turns: Iterable[Turn]) -> dict[str, tuple[str, Turn]]:
     }
 
 
-def _settled(request: Request, turn: Turn | None) -> list[Node]:
+def _settling_nodes(request: Request, turn: Turn | None) -> list[Node]:
+    """The node that settles the flags of the turn's scene, if it has any."""
     if turn is None or turn.scene is None or not (turn.scene.flags or turn.scene.crossed):
         return []
     body = {"scene": turn.scene.id}
@@ -345,7 +340,7 @@ def _events(text: str) -> list[str]:
     return list(dict.fromkeys(part for part in parts if part))[:EVENTS]
 
 
-def shown_chapter(story: Story, request: Request, say: Words) -> Answer:
+def chapter_answer(story: Story, request: Request, say: Words) -> Answer:
     """The current chapter, for the person who asks."""
     if not (chapters := state.chapters(story)):
         return Answer(text=say("story.no_chapter"))
@@ -355,7 +350,7 @@ def shown_chapter(story: Story, request: Request, say: Words) -> Answer:
         for name in ("location", "time", "scenario")
         if (value := getattr(chapter, name))
     ]
-    past, ahead = _parted(chapter, state.done(story), say)
+    past, ahead = _past_and_ahead(chapter, state.happened_ids(story), say)
     return Answer(
         say("story.chapter", n=len(chapters), title=chapter.title),
         "\n".join([*lines, *([""] if lines and past else []), *past]) or chapter.title,
@@ -363,11 +358,12 @@ def shown_chapter(story: Story, request: Request, say: Words) -> Answer:
     )
 
 
-def _parted(
+def _past_and_ahead(
     chapter: Chapter, happened: Container[str], say: Words, *, later: bool = False
 ) -> tuple[list[str], list[str]]:
-    """Lines of what has happened in the chapter, and of what is to come. `later`: another chapter has begun since; then
-    the resolution counts as happened if everything before it has.
+    """Lines of what has happened in the chapter, and of what is to come.
+
+    `later` says that another chapter has begun since: then the resolution has happened if everything before it has.
     """
     past, ahead = list[str](), list[str]()
     for n, event in enumerate(chapter.key_events, 1):
@@ -382,18 +378,18 @@ def _parted(
 
 
 def _event(story: Story, text: str) -> KeyEvent | None:
-    """The event with this number in the present chapter, or with this beginning, in the latest chapters first; or the
-    present chapter's climax.
+    """The event with this number in the present chapter, its climax, or the event of the latest chapter that begins
+    with this text.
     """
     chapters = state.chapters(story)
     if not chapters:
         return None
-    now = chapters[-1]
+    chapter = chapters[-1]
     if text.isdecimal():
         number = int(text[:9])
-        return now.key_events[number - 1] if 1 <= number <= len(now.key_events) else None
-    if now.climax and text in ("climax", "clímax"):
-        return KeyEvent(now.id, now.climax)
+        return chapter.key_events[number - 1] if 1 <= number <= len(chapter.key_events) else None
+    if chapter.climax and text in ("climax", "clímax"):
+        return KeyEvent(chapter.id, chapter.climax)
     events = [event for chapter in reversed(chapters) for event in chapter.key_events]
     return next((event for event in events if " ".join(event.text.casefold().split()).startswith(text)), None)
 
@@ -404,23 +400,20 @@ def _box(event: str, happened: Container[str]) -> str:
 
 def _character(story: Story, name_typed: str, say: Words) -> Answer:
     """A character's state and memories, with links to the scenes. Raises UserError for an unknown name."""
-    key, characters, remembered = (
-        name_typed.casefold(),
-        state.characters(story),
-        state.memories(story, name_typed),
-    )
+    key, characters = name_typed.casefold(), state.characters(story)
+    memories = state.memories(story, name_typed)
     names = {
         name.casefold(): name
         for name in [*(character.name for character in characters.values()), *story.cast]
     }
-    if remembered:
-        names.setdefault(key, remembered[0][1].character)
+    if memories:
+        names.setdefault(key, memories[0][1].character)
     if key not in names:
-        raise cast.unknown(name_typed, list(names.values()))
+        raise cast.unknown_error(name_typed, list(names.values()))
     parts, links = [_card(characters.get(key) or state.Character(names[key]), say)], dict[str, str]()
-    if remembered:
-        lines = [f"**{say('story.remembers', n=len(remembered))}**"]
-        for turn, memory in remembered[-MEMORIES:]:
+    if memories:
+        lines = [f"**{say('story.remembers', n=len(memories))}**"]
+        for turn, memory in memories[-MEMORIES:]:
             number = story.path.index(turn.id) + 1
             kind = say(f"story.remembers_{memory.kind}")
             lines.append(f"- {say('story.remembers_line', n=number, kind=kind)} {memory.text}")

@@ -1,6 +1,4 @@
-"""People who recur in scenes without being in the cast: chooses whom to offer for it, and writes a first sheet.
-Pure.
-"""
+"""Offers people for the cast who recur in scenes without being in it, and writes their first sheets."""
 
 from __future__ import annotations
 
@@ -23,34 +21,36 @@ _NOBODY: Final = frozenset(
 )
 
 
-def noticed(
+def offered_people(
     story: Story,
     before: Sequence[Turn],
     characters: Mapping[str, Character],
     seen: Iterable[Mapping[str, Any]],
 ) -> list[str]:
-    """The people `seen` in a scene who are offered for the cast; `before` are the turns before it, `characters` their
-    state then.
+    """The names of those whom a scene offers for the cast: people who were present in SCENES scenes by now.
 
-    Each is offered once. Members and former members of the cast, players and the dead are not offered.
+    `before` are the turns before the scene, `characters` those after these turns, and `seen` the rows of the
+    extraction's "state". Each person is offered once; players, the dead, and who is or was in the cast never are.
     """
-    here = {row["name"].casefold(): row["name"] for row in seen if row["present"] and not row["dead"]}
-    often = {
-        key: name for key, name in here.items() if key in characters and characters[key].scenes >= SCENES - 1
+    present = {row["name"].casefold(): row["name"] for row in seen if row["present"] and not row["dead"]}
+    recurring = {
+        key: name
+        for key, name in present.items()
+        if key in characters and characters[key].scenes >= SCENES - 1
     }
-    if not often:
+    if not recurring:
         return []
     known = _NOBODY | {sheet.name.casefold() for sheet in story.sheets}
     known |= {name.casefold() for member in story.party.values() for name in (member.name, member.plays)}
     for turn in before:
-        known = known | {turn.act.name.casefold(), turn.act.character.casefold()}
+        known |= {turn.act.name.casefold(), turn.act.character.casefold()}
         if (extracted := turn.extracted) is not None:
-            known = known | {name.casefold() for name in extracted.noticed}
-    return [name for key, name in often.items() if key not in known][:AT_ONCE]
+            known |= {name.casefold() for name in extracted.noticed}
+    return [name for key, name in recurring.items() if key not in known][:AT_ONCE]
 
 
 def first_sheet(story: Story, name: str) -> dict[str, str]:
-    """A sheet of what the scenes have told about a character."""
+    """A sheet with what the extractor found about a character."""
     character = state.characters(story).get(name.casefold(), Character(name))
     facts = [f"{part}: {character.fields[part]}" for part in FIELDS[1:] if character.fields.get(part)]
     facts += [f"{other}: {value}" for other, value in character.relations.items() if value]
