@@ -176,13 +176,13 @@ class App:
         post: Post,
         *,
         suffix: str = "mp3",
-        kept: str = "",
+        key: str = "",
         again: bool = True,
         unpost: Unpost | None = None,
     ) -> Clips:
         """Narration for a platform without voice channels: audio files with this suffix, posted by `post`.
 
-        If `kept` names where they are stored, other processes can drop them, and with `again` they are also made after
+        If `key` names where they are stored, other processes can drop them, and with `again` they are also made after
         a crash: see Clips.
         """
         from bot.speech.clips import Clips
@@ -195,10 +195,10 @@ class App:
             self.config,
             self.ended,
             post,
-            stands=self._past.stands,
+            exists=self._past.stands,
             suffix=suffix,
-            readings=self.records.readings if kept else None,
-            kept=kept,
+            readings=self.records.readings if key else None,
+            key=key,
             again=again,
             database=self.records.database,
             unpost=unpost,

@@ -76,8 +76,8 @@ def load(
     secrets = Secrets(environ, _dotenv(Path.cwd()))
     named = path or _path(secrets.get("SUTRADHAR_CONFIG"))
     file = named or (Path("config.toml") if Path("config.toml").exists() else None)
-    if file is not None and (beside := _dotenv(file.parent)):
-        secrets = Secrets(environ, beside)
+    if file is not None and (next_to_file := _dotenv(file.parent)):
+        secrets = Secrets(environ, next_to_file)
     models_dir = (_path(secrets.get("SUTRADHAR_MODELS")) or _user_dir() / "models").expanduser()
     tables: dict[str, Any] = {}
     suggested: dict[str, RolesConfig] = {}

@@ -11,11 +11,11 @@ from bot.events import UserError
 
 
 class SettingError(UserError):
-    """What is wrong with one setting, a table or the name of one: `where` is its path."""
+    """What is wrong with one setting, a table or the name of one: `key_path` is its path."""
 
-    def __init__(self, where: tuple[str, ...], key: str, **values: object) -> None:
+    def __init__(self, key_path: tuple[str, ...], key: str, **values: object) -> None:
         super().__init__(key, **values)
-        self.where = where
+        self.key_path = key_path
 
 
 class ConfigError(UserError):
@@ -48,17 +48,17 @@ class SettingErrors:
             self.add(error)
 
     def add(self, error: SettingError) -> None:
-        self._errors.setdefault(error.where, error)
+        self._errors.setdefault(error.key_path, error)
 
-    def within(self, *where: str) -> bool:
-        """Whether something at or below `where` is wrong, so that what depends on it cannot be checked."""
-        return any(wrong[: len(where)] == where for wrong in self._errors)
+    def any_below(self, *key_path: str) -> bool:
+        """Whether something at or below `key_path` is wrong, so that what depends on it cannot be checked."""
+        return any(wrong[: len(key_path)] == key_path for wrong in self._errors)
 
-    def of(self, key: str, where: tuple[str, ...], **values: object) -> SettingError:
-        """The error of the setting at `where`."""
-        shown = {
+    def error(self, key: str, key_path: tuple[str, ...], **values: object) -> SettingError:
+        """The error of the setting at `key_path`."""
+        texts = {
             name: without_credentials(value) if isinstance(value, str) else value
             for name, value in values.items()
         }
-        line = line_of(self._text, where)
-        return SettingError(where, key, file=self._file, line=line, setting=where[-1], **shown)
+        line = line_of(self._text, key_path)
+        return SettingError(key_path, key, file=self._file, line=line, setting=key_path[-1], **texts)

@@ -122,17 +122,17 @@ class ConfigFile:
             if name in self.raw:
                 tables_read[name] = self._fill((name,), kind, {})
         for part in fields(RolesConfig) if "roles" in tables_read else ():
-            where, models = ("roles", part.name), getattr(tables_read["roles"], part.name)
+            key_path, models = ("roles", part.name), getattr(tables_read["roles"], part.name)
             with self.errors.noting():
-                self._check_models(where, tuple(map(model_spec.model_of, models)), providers)
-                self._check_members(where, models)
-                self._check_kinds(where, models, providers)
+                self._check_models(key_path, tuple(map(model_spec.model_of, models)), providers)
+                self._check_members(key_path, models)
+                self._check_kinds(key_path, models, providers)
         tables_read["spaces"] = self._spaces()
         tables_read["sections"] = {
             kind: self._section(name, kind, providers) for name, kind in of_works.items() if name in self.raw
         }
         for name, check in (("retrieval", self._check_order), ("discord", self._check_shards)):
-            if name in tables_read and not self.errors.within(name):
+            if name in tables_read and not self.errors.any_below(name):
                 with self.errors.noting():
                     check(tables_read[name])
         return tables_read
@@ -145,16 +145,16 @@ class ConfigFile:
         return self._table(("spaces",))
 
     def _check_space(self, name: str) -> None:
-        where = ("spaces", name)
+        key_path = ("spaces", name)
         if not _SPACE.fullmatch(name):
-            raise self.errors.of("config.space_name", where, value=name)
-        pending: list[Any] = [self._table(where)]
+            raise self.errors.error("config.space_name", key_path, value=name)
+        pending: list[Any] = [self._table(key_path)]
         while pending:
             part = pending.pop()
             if isinstance(part, dict | list):
                 pending += part.values() if isinstance(part, dict) else part
             elif isinstance(part, str) and secret("", part):
-                raise self.errors.of("config.space_secret", where)
+                raise self.errors.error("config.space_secret", key_path)
 
     def _section(self, name: str, kind: type, providers: Mapping[str, ProviderConfig]) -> Any:
         section = self._fill((name,), kind, {})
@@ -178,10 +178,10 @@ class ConfigFile:
                 }
             )
             for part in fields(RolesConfig):
-                where, seats = ("suggested", name, part.name), getattr(roles_by_name[name], part.name)
+                key_path, seats = ("suggested", name, part.name), getattr(roles_by_name[name], part.name)
                 with self.errors.noting():
-                    self._check_members(where, seats)
-                    self._check_kinds(where, seats, providers)
+                    self._check_members(key_path, seats)
+                    self._check_kinds(key_path, seats, providers)
         return roles_by_name
 
     @cached_property
@@ -196,199 +196,199 @@ class ConfigFile:
         return providers
 
     def _provider(self, name: str) -> ProviderConfig:
-        where = ("providers", name)
+        key_path = ("providers", name)
         built_in = BUILT_IN.get(name)
         if ":" in name or not name.strip():
-            raise self.errors.of("config.provider_name", where)
+            raise self.errors.error("config.provider_name", key_path)
         start = built_in or ProviderConfig(name, "")
-        raw = self._table(where)
+        raw = self._table(key_path)
         if "kind" not in raw and built_in is None:
-            self.errors.add(self.errors.of("config.provider_kind", where, choices=", ".join(_KINDS)))
+            self.errors.add(self.errors.error("config.provider_kind", key_path, choices=", ".join(_KINDS)))
         compatible = start.kind == "openai-compatible"
         defaults = {"name": name, "kind": start.kind, "base_url": start.base_url}
-        filled: ProviderConfig = self._fill(where, ProviderConfig, defaults)
+        filled: ProviderConfig = self._fill(key_path, ProviderConfig, defaults)
         kinds = (start.kind,) if built_in and not compatible else _KINDS
-        if "kind" in raw and not self.errors.within(*where, "kind") and filled.kind not in kinds:
-            self._wrong_choice((*where, "kind"), filled.kind, kinds)
+        if "kind" in raw and not self.errors.any_below(*key_path, "kind") and filled.kind not in kinds:
+            self._wrong_choice((*key_path, "kind"), filled.kind, kinds)
         if filled.kind == "openai-compatible" and filled.base_url is None and "base_url" not in raw:
-            raise self.errors.of("config.provider_url", where)
+            raise self.errors.error("config.provider_url", key_path)
         # A service at its own address needs its own key; a service at another address may need none.
         elsewhere = compatible and (filled.kind, filled.base_url) != (start.kind, start.base_url)
         usual = start.api_key_env if built_in and not elsewhere else _key_of(filled)
         return replace(filled, api_key_env=filled.api_key_env or usual)
 
-    def _fill(self, where: tuple[str, ...], kind: type, defaults: dict[str, Any]) -> Any:
-        """A `kind` made from the table at `where` and, for the rest, from `defaults`; the table may not set "name"."""
-        raw = self._table(where)
+    def _fill(self, key_path: tuple[str, ...], kind: type, defaults: dict[str, Any]) -> Any:
+        """A `kind` from the table at `key_path`, with `defaults` for missing keys; the table may not set "name"."""
+        raw = self._table(key_path)
         members = {member.name: member for member in fields(kind) if member.name != "name"}
-        self._check_names(where, raw, list(members))
+        self._check_names(key_path, raw, list(members))
         values = {}
         for name in filter(members.__contains__, raw):
             with self.errors.noting():
-                values[name] = self._value((*where, name), members[name], raw[name])
+                values[name] = self._value((*key_path, name), members[name], raw[name])
         return kind(**(defaults | values))
 
-    def _table(self, where: tuple[str, ...]) -> dict[str, Any]:
+    def _table(self, key_path: tuple[str, ...]) -> dict[str, Any]:
         table: Any = self.raw
-        for name in where:
+        for name in key_path:
             table = table.get(name, {})
             if not isinstance(table, dict):
-                self.errors.add(self.errors.of("config.not_a_table", where))
+                self.errors.add(self.errors.error("config.not_a_table", key_path))
                 return {}
         return table  # type: ignore[no-any-return]  # a TOML table, checked above
 
-    def _value(self, where: tuple[str, ...], member: Any, value: Any) -> Any:
+    def _value(self, key_path: tuple[str, ...], member: Any, value: Any) -> Any:
         for text in value if isinstance(value, list) else [value]:
-            if isinstance(text, str) and secret(where[-1], text):
-                raise self._secret(where)
+            if isinstance(text, str) and secret(key_path[-1], text):
+                raise self._secret(key_path)
             if isinstance(text, str) and password(text):
-                raise self.errors.of("config.password", where)
+                raise self.errors.error("config.password", key_path)
         match member.type:
             case "int" | "float" | "int | None" | "float | None":
                 number = (int, float) if member.type.startswith("float") else (int,)
                 if isinstance(value, bool) or not isinstance(value, number):
-                    raise self.errors.of("config.type_number", where, value=repr_of(value))
-                self._in_range(where, member, value)
+                    raise self.errors.error("config.type_number", key_path, value=repr_of(value))
+                self._in_range(key_path, member, value)
                 return value
             case "tuple[int, ...]":
                 if not isinstance(value, list) or not all(type(entry) is int for entry in value):
-                    raise self.errors.of("config.type_numbers", where, value=repr_of(value))
+                    raise self.errors.error("config.type_numbers", key_path, value=repr_of(value))
                 for entry in value:
-                    self._in_range(where, member, entry)
+                    self._in_range(key_path, member, entry)
                 return tuple(dict.fromkeys(value))
             case "Mapping[str, str]":
-                return self._named_texts(where, value)
+                return self._named_texts(key_path, value)
             case "Mapping[str, Any]":
-                return self._body(where, value)
+                return self._body(key_path, value)
             case "bool":
                 if not isinstance(value, bool):
-                    raise self.errors.of("config.type_truth", where, value=repr_of(value))
+                    raise self.errors.error("config.type_truth", key_path, value=repr_of(value))
                 return value
             case "Chain" | "Offered":
                 chain = [value] if isinstance(value, str) else value  # a model, or a list of them
-                return tuple(dict.fromkeys(self._texts(where, chain, "config.type_chain")))
+                return tuple(dict.fromkeys(self._texts(key_path, chain, "config.type_chain")))
             case "Members":
-                return self._texts(where, value, "config.type_list")
+                return self._texts(key_path, value, "config.type_list")
             case "tuple[str, ...]":
-                return self._like(where, member, self._texts(where, value, "config.type_list"))
+                return self._like(key_path, member, self._texts(key_path, value, "config.type_list"))
             case "tuple[Path, ...]":
                 if not isinstance(value, list) or not all(isinstance(entry, str) for entry in value):
-                    raise self.errors.of("config.type_list", where, value=repr_of(value))
+                    raise self.errors.error("config.type_list", key_path, value=repr_of(value))
                 return tuple((self.file.parent / Path(entry).expanduser()).resolve() for entry in value)
         if not isinstance(value, str) or not (value.strip() or value == member.default):
-            raise self.errors.of("config.type_text", where, value=repr_of(value))
+            raise self.errors.error("config.type_text", key_path, value=repr_of(value))
         if member.type == "Path | None":
             return (self.file.parent / Path(value).expanduser()).resolve()
         if member.metadata.get("folder") and value.startswith(("/", ".", "~")):
             return str((self.file.parent / Path(value).expanduser()).resolve())
         if "like" in member.metadata and value:
-            self._like(where, member, (value,))
-        self._check_text(where, member, value)
+            self._like(key_path, member, (value,))
+        self._check_text(key_path, member, value)
         return value
 
-    def _in_range(self, where: tuple[str, ...], member: Any, value: float) -> None:
+    def _in_range(self, key_path: tuple[str, ...], member: Any, value: float) -> None:
         low, high = member.metadata["range"]
         if not low <= value <= high:
-            raise self.errors.of("config.range", where, value=value, low=low, high=high)
+            raise self.errors.error("config.range", key_path, value=value, low=low, high=high)
 
-    def _like(self, where: tuple[str, ...], member: Any, texts: tuple[str, ...]) -> tuple[str, ...]:
+    def _like(self, key_path: tuple[str, ...], member: Any, texts: tuple[str, ...]) -> tuple[str, ...]:
         pattern, otherwise = member.metadata["like"]
         for text in texts:
             if not re.fullmatch(pattern, text):
-                raise self.errors.of(otherwise, where, value=text)
+                raise self.errors.error(otherwise, key_path, value=text)
         return tuple(dict.fromkeys(texts))
 
-    def _check_text(self, where: tuple[str, ...], member: Any, value: str) -> None:
+    def _check_text(self, key_path: tuple[str, ...], member: Any, value: str) -> None:
         works: tuple[str, ...] = member.metadata.get("works", ())
         if works and value not in works:
-            self._wrong_choice(where, value, works)
-        if where == ("embedding", "model"):
+            self._wrong_choice(key_path, value, works)
+        if key_path == ("embedding", "model"):
             stem, _, name = value.partition(":")
             if (f"{stem}:NAME" if name else value) not in EMBEDDERS:
-                self._wrong_choice(where, value, EMBEDDERS)
-        if where[-1].endswith(VARIABLES) and not variable(value):
-            raise self.errors.of("config.variable", where)
-        if (starts := URLS.get(where[-1])) and not value.startswith(starts):
-            raise self.errors.of("config.url", where, value=value, starts=", ".join(starts))
-        if starts and where[-1] != "url" and not address(value):
-            raise self.errors.of("config.address", where, value=value)
+                self._wrong_choice(key_path, value, EMBEDDERS)
+        if key_path[-1].endswith(VARIABLES) and not variable(value):
+            raise self.errors.error("config.variable", key_path)
+        if (starts := URLS.get(key_path[-1])) and not value.startswith(starts):
+            raise self.errors.error("config.url", key_path, value=value, starts=", ".join(starts))
+        if starts and key_path[-1] != "url" and not address(value):
+            raise self.errors.error("config.address", key_path, value=value)
 
-    def _texts(self, where: tuple[str, ...], value: Any, wrong: str) -> tuple[str, ...]:
+    def _texts(self, key_path: tuple[str, ...], value: Any, wrong: str) -> tuple[str, ...]:
         if not isinstance(value, list) or not all(
             isinstance(entry, str) and entry.strip() for entry in value
         ):
-            raise self.errors.of(wrong, where, value=repr_of(value))
+            raise self.errors.error(wrong, key_path, value=repr_of(value))
         return tuple(value)
 
-    def _check_members(self, where: tuple[str, ...], seats: tuple[str, ...]) -> None:
+    def _check_members(self, key_path: tuple[str, ...], seats: tuple[str, ...]) -> None:
         try:
             model_spec.of(seats)
         except UserError as error:
-            raise self.errors.of("config.member", where, reason=error) from None
+            raise self.errors.error("config.member", key_path, reason=error) from None
 
     def _check_models(
-        self, where: tuple[str, ...], models: tuple[str, ...], providers: Mapping[str, ProviderConfig]
+        self, key_path: tuple[str, ...], models: tuple[str, ...], providers: Mapping[str, ProviderConfig]
     ) -> None:
         for model in models:
             provider, _, name = model.partition(":")
             if not name.strip() or any(character.isspace() for character in name.strip()):
-                raise self.errors.of("config.model", where, value=model)
+                raise self.errors.error("config.model", key_path, value=model)
             if provider not in providers:
                 if nearest(provider, list(providers)) is None:
-                    raise self.errors.of("config.no_provider", where, value=provider)
-                self._wrong_choice(where, provider, tuple(providers))
+                    raise self.errors.error("config.no_provider", key_path, value=provider)
+                self._wrong_choice(key_path, provider, tuple(providers))
 
     def _check_kinds(
-        self, where: tuple[str, ...], models: tuple[str, ...], providers: Mapping[str, ProviderConfig]
+        self, key_path: tuple[str, ...], models: tuple[str, ...], providers: Mapping[str, ProviderConfig]
     ) -> None:
         """Check that each model's service supports its settings. Raises UserError ("config.member")."""
         for spec in map(model_spec.parse, models):
             try:
                 providers[spec.model.partition(":")[0]].check(spec)
             except UserError as error:
-                raise self.errors.of("config.member", where, reason=error) from None
+                raise self.errors.error("config.member", key_path, reason=error) from None
 
-    def _named_texts(self, where: tuple[str, ...], value: Any) -> dict[str, str]:
+    def _named_texts(self, key_path: tuple[str, ...], value: Any) -> dict[str, str]:
         """The `headers`, `headers_env` or `query` of a provider."""
         if not isinstance(value, dict) or not all(isinstance(text, str) for text in value.values()):
-            raise self.errors.of("config.type_texts", where, value=repr_of(value))
+            raise self.errors.error("config.type_texts", key_path, value=repr_of(value))
         for name, text in value.items():
-            here = (*where, name)
-            if where[-1].endswith(VARIABLES):
-                if secret(where[-1], text):
-                    raise self.errors.of("config.secret", here, named="headers_env")
+            entry_path = (*key_path, name)
+            if key_path[-1].endswith(VARIABLES):
+                if secret(key_path[-1], text):
+                    raise self.errors.error("config.secret", entry_path, named="headers_env")
                 if not variable(text):
-                    raise self.errors.of("config.variable", here)
+                    raise self.errors.error("config.variable", entry_path)
             elif (
                 secret(name, text)
                 or secret_setting(name.replace("-", "_"))
                 or name.lower() in ("authorization", "cookie")
             ):
-                raise self.errors.of("config.secret", here, named="headers_env")
+                raise self.errors.error("config.secret", entry_path, named="headers_env")
             sendable = text.isascii() and text.isprintable()
-            if where[-1] != "query" and not (_HEADER.fullmatch(name) and sendable):
-                raise self.errors.of("config.header", here)
+            if key_path[-1] != "query" and not (_HEADER.fullmatch(name) and sendable):
+                raise self.errors.error("config.header", entry_path)
         return dict(value)
 
-    def _body(self, where: tuple[str, ...], value: Any) -> dict[str, Any]:
+    def _body(self, key_path: tuple[str, ...], value: Any) -> dict[str, Any]:
         if not isinstance(value, dict):
-            raise self.errors.of("config.not_a_table", where)
+            raise self.errors.error("config.not_a_table", key_path)
         for name in value:
             if name in _OURS:
-                raise self.errors.of("config.body", (*where, name))
+                raise self.errors.error("config.body", (*key_path, name))
         pending: list[Any] = [value]
         while pending:
             part = pending.pop()
             if isinstance(part, dict | list):
                 if isinstance(part, dict) and any(map(_SECRET_FIELD.match, part)):
-                    raise self.errors.of("config.secret", where, named="headers_env")
+                    raise self.errors.error("config.secret", key_path, named="headers_env")
                 pending += part.values() if isinstance(part, dict) else part
-            elif isinstance(part, str) and secret(where[-1], part):
-                raise self.errors.of("config.secret", where, named="headers_env")
+            elif isinstance(part, str) and secret(key_path[-1], part):
+                raise self.errors.error("config.secret", key_path, named="headers_env")
             elif not isinstance(part, str | int | float) or (
                 isinstance(part, float) and not math.isfinite(part)
             ):  # TOML's dates and times, nan and inf, which JSON does not have
-                raise self.errors.of("config.body_value", where, value=repr_of(part))
+                raise self.errors.error("config.body_value", key_path, value=repr_of(part))
         return dict(value)
 
     def _check_order(self, retrieval: RetrievalConfig) -> None:
@@ -396,45 +396,52 @@ class ConfigFile:
         for large, small in (("fetch_k", "k"), ("parent_chars", "child_chars")):
             if getattr(retrieval, large) < getattr(retrieval, small):
                 name = large if large in self.raw["retrieval"] else small
-                raise self.errors.of("config.order", ("retrieval", name), large=large, small=small)
+                raise self.errors.error("config.order", ("retrieval", name), large=large, small=small)
 
     def _check_shards(self, discord: DiscordConfig) -> None:
         if discord.shard_ids and discord.shard_count is None:
-            raise self.errors.of("config.shards_of_how_many", ("discord", "shard_ids"))
+            raise self.errors.error("config.shards_of_how_many", ("discord", "shard_ids"))
         for shard in discord.shard_ids:
             if shard >= (discord.shard_count or 0):
-                where = ("discord", "shard_ids")
-                raise self.errors.of("config.shard", where, shard=shard, count=discord.shard_count)
+                key_path = ("discord", "shard_ids")
+                raise self.errors.error("config.shard", key_path, shard=shard, count=discord.shard_count)
 
-    def _check_names(self, where: tuple[str, ...], raw: Mapping[str, Any], right: list[str]) -> None:
+    def _check_names(self, key_path: tuple[str, ...], raw: Mapping[str, Any], right: list[str]) -> None:
         for name in raw:
             if name in right:
                 continue
             if secret_setting(name):
-                self.errors.add(self._secret((*where, name), right))
+                self.errors.add(self._secret((*key_path, name), right))
                 continue
-            near = nearest(name, right)
-            key = ("config.unknown_table" if not where else "config.unknown_key") + ("_near" if near else "")
-            table = ".".join(where)
+            suggestion = nearest(name, right)
+            key = ("config.unknown_table" if not key_path else "config.unknown_key") + (
+                "_near" if suggestion else ""
+            )
+            table = ".".join(key_path)
             self.errors.add(
-                self.errors.of(key, (*where, name), table=table, near=near, choices=", ".join(right))
+                self.errors.error(
+                    key, (*key_path, name), table=table, near=suggestion, choices=", ".join(right)
+                )
             )
 
-    def _wrong_choice(self, where: tuple[str, ...], value: str, right: tuple[str, ...]) -> None:
-        near = nearest(value, list(right))
-        key = "config.value_near" if near else "config.value"
-        raise self.errors.of(key, where, value=value, near=near, choices=", ".join(right))
+    def _wrong_choice(self, key_path: tuple[str, ...], value: str, right: tuple[str, ...]) -> None:
+        suggestion = nearest(value, list(right))
+        key = "config.value_near" if suggestion else "config.value"
+        raise self.errors.error(key, key_path, value=value, near=suggestion, choices=", ".join(right))
 
-    def _secret(self, where: tuple[str, ...], right: Sequence[str] = ()) -> SettingError:
-        name = where[-1]
+    def _secret(self, key_path: tuple[str, ...], right: Sequence[str] = ()) -> SettingError:
+        name = key_path[-1]
         if name.endswith(VARIABLES) or name + VARIABLES in right:
             named = name.removesuffix(VARIABLES) + VARIABLES
         else:
-            named = {"discord": "token_env", "slack": "bot_token_env"}.get(where[0], "api_key_env")
-        return self.errors.of("config.secret", where, named=named)
+            named = {"discord": "token_env", "slack": "bot_token_env"}.get(key_path[0], "api_key_env")
+        return self.errors.error("config.secret", key_path, named=named)
 
 
 def _key_of(provider: ProviderConfig) -> str | None:
     """The variable that usually holds the key of a service of this kind at its own address."""
-    same = next((built_in for built_in in BUILT_IN.values() if built_in.kind == provider.kind), None)
-    return same.api_key_env if same is not None and provider.base_url is None else None
+    if provider.base_url is not None:
+        return None
+    return next(
+        (built_in.api_key_env for built_in in BUILT_IN.values() if built_in.kind == provider.kind), None
+    )

@@ -104,9 +104,9 @@ def parse(text: str) -> ModelSpec:
         at = match.end()
     for name in settings:
         if name not in SETTINGS:
-            near = nearest(name, list(SETTINGS))
-            key = "members.setting_near" if near else "members.setting"
-            raise UserError(key, value=name[:80], near=near, names=", ".join(SETTINGS))
+            suggestion = nearest(name, list(SETTINGS))
+            key = "members.setting_near" if suggestion else "members.setting"
+            raise UserError(key, value=name[:80], near=suggestion, names=", ".join(SETTINGS))
     return ModelSpec(
         model[0],
         _persona(settings.get("persona", "")),

@@ -108,8 +108,8 @@ class RolesConfig:
 
     def chain(self, role: str) -> Chain:
         """The models that play `role`. A text role that is not assigned goes to the answerer."""
-        own: Chain = getattr(self, role)
-        return own or (self.answerer if role in _OF_TEXT else ())
+        own_chain: Chain = getattr(self, role)
+        return own_chain or (self.answerer if role in _OF_TEXT else ())
 
     @property
     def specs(self) -> Chain:

@@ -74,29 +74,29 @@ def nearest(wrong: str, right: list[str]) -> str | None:
     from difflib import get_close_matches
 
     folded = wrong.casefold().replace("-", "_")
-    near = get_close_matches(folded, right, n=1) or get_close_matches(wrong, right, n=1)
-    return near[0] if near else None
+    matches = get_close_matches(folded, right, n=1) or get_close_matches(wrong, right, n=1)
+    return matches[0] if matches else None
 
 
-def line_of(text: str, where: tuple[str | int, ...]) -> int:
-    """The 1-based line on which the key or table at `where` begins; a number is an index in a list of tables.
+def line_of(text: str, key_path: tuple[str | int, ...]) -> int:
+    """The 1-based line on which the key or table at `key_path` begins; a number is an index in a list of tables.
 
     Parses ever longer beginnings of the file. The shortest one that is valid TOML and contains the key ends with the
     key's last line; the longest valid one before it ends above the key.
     """
     lines = text.split("\n")
-    whole = 0
+    line = 0
     for count in range(1, len(lines) + 1):
         try:
             table: Any = tomllib.loads("\n".join(lines[:count]))
         except tomllib.TOMLDecodeError:
             continue
-        for name in where:
+        for name in key_path:
             table = _at(table, name)
         if table is not None:
             break
-        whole = count
-    return whole + 1
+        line = count
+    return line + 1
 
 
 def _at(table: Any, name: str | int) -> Any:

@@ -15,7 +15,7 @@ from httpx2 import AsyncByteStream
 
 _END = re.compile(rb"(?>\r\n|\n|\r)(?>\r\n|\n|\r)")
 """A blank line ends an event; a service may use any of the three line endings."""
-_SAYS = re.compile(rb"(?:\A|[\r\n])data:[^\r\n]*[^\s]")
+_DATA = re.compile(rb"(?:\A|[\r\n])data:[^\r\n]*[^\s]")
 _LONGEST_END = 4
 
 
@@ -33,10 +33,10 @@ class ActivityStream(AsyncByteStream):
             self.on_activity()
             if not self.filtered:
                 yield chunk
-            elif said := events.feed(chunk):
-                yield said
-        if rest := events.rest():
-            yield rest
+            elif data := events.feed(chunk):
+                yield data
+        if remainder := events.remainder():
+            yield remainder
 
     async def aclose(self) -> None:
         await self.stream.aclose()
@@ -52,17 +52,22 @@ class Events:
         """The complete events with data that end in this chunk."""
         searched = max(0, len(self._held) - _LONGEST_END)
         self._held += chunk
-        start, said = 0, []
+        start, events = 0, []
         while end := _END.search(self._held, searched):
             event = bytes(self._held[start : end.end()]).lstrip(b"\r\n")
-            if _SAYS.search(event):
-                said.append(event)
+            if _DATA.search(event):
+                events.append(event)
             start = searched = end.end()
         del self._held[:start]
-        return b"".join(said)
+        return b"".join(events)
 
-    def rest(self) -> bytes:
-        """What remains at the end of the stream: an unfinished event, or plain JSON, which some gateways send for an
-        error, as an event."""
-        held = bytes(self._held).lstrip(b"\r\n")
-        return b"data: " + b" ".join(held.splitlines()) + b"\n\n" if held.startswith(b"{") else held
+    def remainder(self) -> bytes:
+        """The bytes left at the end of the stream: an unfinished event; or, as an event, the plain JSON that some
+        gateways send for an error.
+        """
+        remainder = bytes(self._held).lstrip(b"\r\n")
+        return (
+            b"data: " + b" ".join(remainder.splitlines()) + b"\n\n"
+            if remainder.startswith(b"{")
+            else remainder
+        )

@@ -29,8 +29,8 @@ HIDDEN = 4
 
 
 class Answer:
-    """An answer being received: `begun` once the service answers, `over` when nothing more should be read, `paused`
-    when the service must be asked at once for the rest.
+    """An answer being received. `begun`: the service has started to answer. `over`: nothing more should be read.
+    `paused`: the service must be asked for the remainder at once.
 
     `finish` is None until the service reports that the answer is complete; `ending` is its reason to stop if that
     reason is unknown to us. `unseen`: see Completion.
@@ -68,7 +68,7 @@ class Answer:
         return "".join(self._pieces)
 
     def begin(self, input_tokens: int) -> None:
-        """The service has accepted a request: from here on its `input_tokens` (estimated) count as used."""
+        """Note that the service has accepted a request: its `input_tokens` (estimated) count as used from now on."""
         self.begun = True
         self.finish = None
         self.over = self.paused = False
@@ -120,11 +120,11 @@ class Answer:
         self._spent += weighed(text)
 
     def add_reasoning(self, text: str) -> None:
-        """Keep reasoning that is shown; `count_hidden` counts it."""
+        """Add reasoning that is shown; `count_hidden` counts it."""
         self._thinking.append(text)
 
     def retract_reasoning(self, text: str) -> None:
-        """All reasoning so far (`text`) was in fact the answer; the caller adds it with `add_text`."""
+        """Remove all reasoning so far (`text`), which was in fact the answer; the caller adds it with `add_text`."""
         self._hidden -= len(text)
         self._spent -= weighed(text)
         self._thinking.clear()

@@ -381,9 +381,11 @@ class MessagesAnswer(Answer):
             for name in ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
         )
         if uncached or cached or write:
-            kept = part(usage, "cache_creation")
+            cache_creation = part(usage, "cache_creation")
             for_an_hour = self._cache_hour and "ttl" not in self._left_out
-            hour = count(kept, "ephemeral_1h_input_tokens") if kept else write * for_an_hour
+            hour = (
+                count(cache_creation, "ephemeral_1h_input_tokens") if cache_creation else write * for_an_hour
+            )
             self.set_usage((uncached, cached, write), hour=hour or 0)
         if ended and (output := count(usage, "output_tokens")):
             self.set_usage(output=output)

@@ -37,12 +37,12 @@ class Deadlines:
     """
 
     def __init__(self, timeouts: Timeouts, min_timeout: float | None) -> None:
-        least = min_timeout or 0.0
+        minimum = min_timeout or 0.0
         self.limits = replace(
             timeouts,
-            first=max(timeouts.first, least),
-            idle=max(timeouts.idle, least),
-            total=max(timeouts.total, least),
+            first=max(timeouts.first, minimum),
+            idle=max(timeouts.idle, minimum),
+            total=max(timeouts.total, minimum),
         )
         now = asyncio.get_running_loop().time()
         self._end = now + self.limits.total
@@ -68,7 +68,7 @@ class Deadlines:
                 self._timer = None
 
     def activity(self) -> None:
-        """Bytes came from the service: restart the idle timeout, but not the total one."""
+        """Restart the idle timeout, but not the total one: the service has sent bytes."""
         if self._timer is not None and not self._timer.expired():
             self._timer.reschedule(min(asyncio.get_running_loop().time() + self._silence, self._end))
 

@@ -91,8 +91,8 @@ class Row:
             return False
         if not self.names and self.words is None:
             return True
-        said = self.words is not None and self.words.search(message) is not None
-        return said or not self.names.isdisjoint(names)
+        matches = self.words is not None and self.words.search(message) is not None
+        return matches or not self.names.isdisjoint(names)
 
 
 def _words(pattern: str) -> re.Pattern[str]:

@@ -285,14 +285,14 @@ def _layers(body: object, depth: int = 0) -> Iterator[Mapping[str, Any]]:
 
 def _json_in(text: str) -> Mapping[str, Any] | list[Any] | None:
     """The JSON object that a text is or contains after a gateway's own words."""
-    found: object = None
+    value: object = None
     if (start := _WRAPPED.search(text)) is not None or text.lstrip().startswith("["):
         with suppress(ValueError, RecursionError):
-            found, _ = json.JSONDecoder().raw_decode(text, start.start() if start else text.index("["))
-    if isinstance(found, list):
-        return found if found and isinstance(found[0], Mapping) else None
-    known = isinstance(found, Mapping) and not {"error", "message", "detail"}.isdisjoint(found)
-    return found if known and isinstance(found, Mapping) else None
+            value, _ = json.JSONDecoder().raw_decode(text, start.start() if start else text.index("["))
+    if isinstance(value, list):
+        return value if value and isinstance(value[0], Mapping) else None
+    is_error = isinstance(value, Mapping) and not {"error", "message", "detail"}.isdisjoint(value)
+    return value if is_error and isinstance(value, Mapping) else None
 
 
 def _word(layer: Mapping[str, Any], name: str) -> str:
@@ -317,9 +317,9 @@ def _wrong(entry: object) -> str:
     """What is wrong, and where; without the "input", which may be the prompt."""
     if not isinstance(entry, Mapping):
         return str(entry)[:LONGEST_MESSAGE]
-    where = entry.get("loc")
-    said = _word(entry, "msg") or _word(entry, "message") or _word(entry, "error")
-    return f"{'.'.join(map(str, where))}: {said}" if isinstance(where, list) else said
+    location = entry.get("loc")
+    message = _word(entry, "msg") or _word(entry, "message") or _word(entry, "error")
+    return f"{'.'.join(map(str, location))}: {message}" if isinstance(location, list) else message
 
 
 def _names(layer: Mapping[str, Any]) -> Iterator[object]:

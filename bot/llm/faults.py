@@ -91,8 +91,8 @@ class ReportedError(Exception):
 def safe(text: str, *secrets: str | None) -> str:
     """`text` on one line, without secrets or anything that looks like one, account names, image data, markup, pings and
     unprintable characters."""
-    for known in filter(None, secrets):
-        text = text.replace(known, _SECRET)
+    for secret in filter(None, secrets):
+        text = text.replace(secret, _SECRET)
     text = _KEYS.sub(_SECRET, _DATA.sub("…", text[:MOST_READ]))
     text = _LINK.sub(r"\1 (\2)", _ACCOUNT.sub("…", text))
     text = _PING.sub("", _MARKUP.sub("", _TAG.sub(" ", text))).replace(_SECRET, "***")
@@ -180,9 +180,9 @@ class Cooldowns(dict[str, tuple[float, str]]):
     def start(self, model: str, error: UserError) -> str:
         """Pause a model for as long as its fault suggests; returns the fault's name."""
         fault = error.fault if isinstance(error, ModelError) else _PASSED.get(error.key, "server")
-        rest = RESTS_S.get(fault, 0.0)
+        pause_s = RESTS_S.get(fault, 0.0)
         if fault == "rate_limit" and isinstance(error, ModelError) and error.retry_after_s:
-            rest = min(error.retry_after_s, LONGEST_REST_S)
-        if rest:
-            self[model] = (self._clock() + rest, fault)
+            pause_s = min(error.retry_after_s, LONGEST_REST_S)
+        if pause_s:
+            self[model] = (self._clock() + pause_s, fault)
         return fault

@@ -55,8 +55,8 @@ def dollars(source: object, name: str) -> float | None:
 
 def characters(text: str) -> str:
     """Text that any database can store: without lone surrogates and NUL; adjacent surrogate halves are joined."""
-    whole = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
-    return whole.replace("\0", "")
+    joined = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    return joined.replace("\0", "")
 
 
 def arguments_of(text: str) -> dict[str, Any]:

@@ -141,9 +141,9 @@ def _reason(error: Exception) -> str:
     if not isinstance(error, ValidationError):
         return "it did not fit the schema"
     first = error.errors(include_url=False, include_input=False, include_context=False)[0]
-    where = ".".join(str(part) for part in first["loc"])
+    location = ".".join(str(part) for part in first["loc"])
     message = str(first["msg"])[:200]
-    return f"`{where}`: {message}" if where else message
+    return f"`{location}`: {message}" if location else message
 
 
 def _strict(node: Any, definitions: Mapping[str, Any], inside: tuple[str, ...]) -> Any:

@@ -106,15 +106,15 @@ class Probe:
             "count": self._count,
             "cache": self._cache,
         }
-        for way in WAYS:
+        for trial_way in WAYS:
             try:
-                yield await ways[way]()
+                yield await ways[trial_way]()
             except ModelError as error:
-                yield Trial(way, False, error.key, error.values)
+                yield Trial(trial_way, False, error.key, error.values)
                 if error.fault in HOPELESS:
                     return
             except UserError as error:
-                yield Trial(way, False, error.key, error.values)
+                yield Trial(trial_way, False, error.key, error.values)
                 if error.key.startswith("model."):  # the demo's files or runtime are missing
                     return
 

@@ -75,7 +75,7 @@ class _ChatRules(ParameterRules):
         if "reasoning_effort" in request and error.status in (400, 422) and _THINKS_NOT.search(error.message):
             self.left_out.add("reasoning_effort")
             return True
-        own = {
+        own_parameters = {
             name
             for turn in request["messages"]
             for entry in (turn, *turn.get("tool_calls", ()))
@@ -86,7 +86,7 @@ class _ChatRules(ParameterRules):
             RAW not in overrides
             and error.fault == "bad_request"
             and _UNREAD.search(about)
-            and any(re.search(rf"\b{name}\b", about) for name in own.intersection(_OWN))
+            and any(re.search(rf"\b{name}\b", about) for name in own_parameters.intersection(_OWN))
         ):
             overrides[RAW] = None
             return True
@@ -173,9 +173,9 @@ def _messages(message: Message, *, raw: bool) -> list[dict[str, Any]]:
     ]
     signed, own_fields = None, dict[str, Any]()
     if raw and message.raw:
-        own = next(iter(objects_of(message.raw)), {})
-        signed = own.get("calls")
-        own_fields = {name: own[name] for name in _OWN if name in own}
+        extra_fields = next(iter(objects_of(message.raw)), {})
+        signed = extra_fields.get("calls")
+        own_fields = {name: extra_fields[name] for name in _OWN if name in extra_fields}
     if message.calls:
         calls = [
             {"id": call.id, "type": "function", "function": _function(call)}
@@ -212,14 +212,14 @@ class _Call:
 def _content(parts: list[object] | Mapping[str, object]) -> tuple[str, str]:
     """The text and the thoughts of a delta: Mistral sends both as a list of parts in the content. Some gateways send
     one part without a list, or texts in a list."""
-    said = thought = ""
+    visible = thought = ""
     for part in [parts] if isinstance(parts, Mapping) else parts:
-        said += part if isinstance(part, str) else text(part, "text")
+        visible += part if isinstance(part, str) else text(part, "text")
         inner = field(part, "thinking")
         thought += text(part, "thinking") + "".join(
             text(piece, "text") for piece in (inner if isinstance(inner, list) else ())
         )
-    return said, thought
+    return visible, thought
 
 
 def _id(place: int, call: _Call) -> str:
@@ -331,15 +331,15 @@ class ChatAnswer(Answer):
         """Keep the extra fields for the next request. Details repeat the thoughts, so the thoughts are then
         left out.
         """
-        own = {
+        extra_fields = {
             name: value
             for name, value in self._own.items()
             if name not in _THOUGHTS or _DETAILS not in self._own
         }
         signed = {_id(n, call): call.signed for n, call in enumerate(self._calls) if call.signed is not None}
         if signed:
-            own["calls"] = signed
-        self.raw = characters(json.dumps([own], ensure_ascii=False)) if own else ""
+            extra_fields["calls"] = signed
+        self.raw = characters(json.dumps([extra_fields], ensure_ascii=False)) if extra_fields else ""
 
     def _tools(self, call_parts: list[object]) -> None:
         """Join the pieces of tool calls by their index, or by their position if it is missing.
@@ -357,10 +357,10 @@ class ChatAnswer(Answer):
             call.id = call.id or id
             call.name = call.name or text(function, "name")
             call.signed = getattr(part, _SIGNED, None) or call.signed
-            given = field(function, "arguments")  # some gateways send an object instead of JSON text
+            arguments = field(function, "arguments")  # some gateways send an object instead of JSON text
             piece = (
-                json.dumps(given, ensure_ascii=False)
-                if isinstance(given, Mapping)
+                json.dumps(arguments, ensure_ascii=False)
+                if isinstance(arguments, Mapping)
                 else text(function, "arguments")
             )
             call.arguments += piece
@@ -376,8 +376,8 @@ class ChatAnswer(Answer):
         details = getattr(usage, "prompt_tokens_details", None)
         prompt, output = count(usage, "prompt_tokens") or 0, count(usage, "completion_tokens")
         # Gemini and Grok include thinking only in the total.
-        if prompt and (whole := count(usage, "total_tokens") or 0) - prompt > (output or 0):
-            output = whole - prompt
+        if prompt and (total := count(usage, "total_tokens") or 0) - prompt > (output or 0):
+            output = total - prompt
         if prompt or output:
             cached = min(count(details, "cached_tokens") or 0, prompt)
             write = min(count(details, "cache_write_tokens") or 0, prompt - cached)

@@ -112,9 +112,9 @@ class CacheWatch:
         now = self._clock()
         cached = usage.cache_read_tokens > 0 or usage.cache_write_tokens > 0
         # Anthropic reports with the first call that it cached nothing; the others report only reads.
-        due = kind == "anthropic" or (last is not None and now - last < KEPT_S)
+        is_telling = kind == "anthropic" or (last is not None and now - last < KEPT_S)
         never_again = last == float("inf")
-        warned = due and not cached and not never_again
+        warned = is_telling and not cached and not never_again
         self._sent_at[key] = float("inf") if cached or warned or never_again else now
         while len(self._sent_at) > REMEMBERED:
             self._sent_at.popitem(last=False)

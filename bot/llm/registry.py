@@ -89,8 +89,8 @@ class Models:
         if not roles:
             return self
         copied = copy.copy(self)
-        own = {role: tuple(models) for role, models in roles.items()}
-        copied._chains = _chains(replace(self._config.roles, **own))
+        replaced = {role: tuple(models) for role, models in roles.items()}
+        copied._chains = _chains(replace(self._config.roles, **replaced))
         return copied
 
     def chain(self, role: str) -> Sequence[str]:
@@ -107,8 +107,8 @@ class Models:
         that).
         """
         model = self.describe(role)
-        known = model is not None and model.partition(":")[0] in self._config.providers
-        return self.capabilities_of(role, model) if model is not None and known else None
+        configured = model is not None and model.partition(":")[0] in self._config.providers
+        return self.capabilities_of(role, model) if model is not None and configured else None
 
     async def price(self, role: str, model: str, usage: Usage) -> Decimal | None:
         """Dollars for `usage` of "provider:model"; None if the price is not known. Raises as `capabilities_of`."""
@@ -266,9 +266,9 @@ class Models:
         if (
             role in READ_BY_PEOPLE
             and prompt.schema is None
-            and (asked := await self._instruction(run.request))
+            and (instruction := await self._instruction(run.request))
         ):
-            prompt = replace(prompt, system=f"{prompt.system.rstrip()}\n\n{asked}")
+            prompt = replace(prompt, system=f"{prompt.system.rstrip()}\n\n{instruction}")
         order, passed = (chain, {}) if len(chain) == 1 else self._ordered(chain, prompt)
         failed: dict[str, UserError] = {}
         for attempt, model in enumerate(order, 1):
@@ -281,7 +281,7 @@ class Models:
                             answered = True
                             if passed:
                                 before = {*failed, *chain[: chain.index(model)]}
-                                over = [(model_of(one), why) for one, why in passed.items() if one in before]
+                                over = [(model_of(m), fault) for m, fault in passed.items() if m in before]
                                 piece = replace(piece, passed_over=tuple(over))
                             yield piece
                         elif streamed:
@@ -305,8 +305,8 @@ class Models:
         """The models in the order in which they are asked, and why those that are paused come later."""
         passed = self._cooldowns.active(chain)
         # The model that began a tool loop continues it: only that model can read its own blocks.
-        own = {message.raw.partition("\n")[0] for message in prompt.messages if message.raw}
-        order = sorted(chain, key=lambda model: (model not in own, model in passed))
+        authors = {message.raw.partition("\n")[0] for message in prompt.messages if message.raw}
+        order = sorted(chain, key=lambda model: (model not in authors, model in passed))
         passed.pop(order[0], None)
         return order, passed
 

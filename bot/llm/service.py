@@ -213,8 +213,8 @@ class Service:
             if answer.text and not answer.paused:
                 raise ModelError("cut", label, failed.detail, partial=answer.completion("cut"))
             if failed.report is not None:
-                if prompt.images and not answer.paused and (why := failed.report.images):
-                    rules.sees = rules.sees and why != "none"
+                if prompt.images and not answer.paused and (images_fault := failed.report.images):
+                    rules.sees = rules.sees and images_fault != "none"
                     log.info("%s refuses the images; asking without them", label)
                     prompt, unseen, meter.usage = without_images(prompt), True, before
                     continue
@@ -258,8 +258,8 @@ class Service:
 
     async def _open(self) -> Any:
         """Make the client. Raises FaultError for a key that cannot be sent, or if the SDK cannot be set up."""
-        sent = (self._key or "", *self._headers.values())
-        if " " in sent[0] or not all(text.isascii() and text.isprintable() for text in sent):
+        headers = (self._key or "", *self._headers.values())
+        if " " in headers[0] or not all(text.isascii() and text.isprintable() for text in headers):
             raise FaultError("auth", "the key or a header has characters that cannot be sent")
         async with self._opening:
             if self._client is None:
@@ -376,8 +376,8 @@ class Service:
         if not isinstance(error, importlib.import_module(self.sdk).APIError):
             # Log where it was raised, but not its text, which may contain the key.
             frame, line = list(traceback.walk_tb(error.__traceback__))[-1]
-            where = f"{frame.f_globals.get('__name__')}:{line}"
-            return FaultError("server", f"{self.sdk} failed with {type(error).__name__} in {where}")
+            location = f"{frame.f_globals.get('__name__')}:{line}"
+            return FaultError("server", f"{self.sdk} failed with {type(error).__name__} in {location}")
         return FaultError("connection", type(error.__cause__ or error).__name__)
 
 
@@ -408,10 +408,10 @@ async def _read(opened: Any) -> object:
             body += chunk
             if len(body) > LONGEST_ERROR_BYTES:
                 return ""
-        found: object = json.loads(body)
+        value: object = json.loads(body)
     except (ValueError, RecursionError):
         return ""
     finally:
         await opened.close()
     # Gemini's errors are lists.
-    return found[0] if isinstance(found, list) and found else found
+    return value[0] if isinstance(value, list) and value else value

@@ -68,25 +68,25 @@ class Thoughts:
             if self.closed:  # blanks after thoughts do not begin the answer
                 thoughts.append(text[at:start])
                 at = start
-            near = start - at <= LONGEST_GAP
-            if near and (tag := _TAG.match(text, start)):
+            at_start = start - at <= LONGEST_GAP
+            if at_start and (tag := _TAG.match(text, start)):
                 at = tag.end()
                 self._open(tag[2], closed=bool(tag[1]))
             else:
-                rest = text[at:]
-                if near and text[start:].lower() in _BEGINNINGS:
-                    self._held = rest
+                remainder = text[at:]
+                if at_start and text[start:].lower() in _BEGINNINGS:
+                    self._held = remainder
                     break
-                if self.expected and not _is_json(rest):
+                if self.expected and not _is_json(remainder):
                     self._closing, self._doubted = "</think>", []
                     self.expected = False
-                elif not self.closed and (end := unopened(rest)):
-                    thoughts.append(rest[: end.start()])
+                elif not self.closed and (end := unopened(remainder)):
+                    thoughts.append(remainder[: end.start()])
                     at += end.end()
                     self.closed = self.unopened = True
                 else:
                     self._begun = True
-                    return rest, "".join(thoughts)
+                    return remainder, "".join(thoughts)
         return "", "".join(thoughts)
 
     def finish(self, how: str) -> tuple[str, str]:

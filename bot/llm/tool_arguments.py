@@ -42,8 +42,8 @@ def checked(tool: Tool, text: str) -> dict[str, Any]:
     except ValueError:
         raise ArgumentsError("they are no valid JSON") from None
     if fault is not None:
-        where = ".".join(map(str, fault.absolute_path))
-        raise ArgumentsError(f"{where or 'they'}: {fault.message[:200]}")
+        location = ".".join(map(str, fault.absolute_path))
+        raise ArgumentsError(f"{location or 'they'}: {fault.message[:200]}")
     return arguments
 
 

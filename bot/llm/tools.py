@@ -276,14 +276,14 @@ class ToolLoop:
             return "calls"
         if not self.rounds:
             return ""
-        used, more = self.usage, prompt_tokens(prompt)
+        used, next_tokens = self.usage, prompt_tokens(prompt)
         input_tokens = used.input_tokens + used.cache_read_tokens + used.cache_write_tokens
-        if limits.tokens is not None and input_tokens + used.output_tokens + more > limits.tokens:
+        if limits.tokens is not None and input_tokens + used.output_tokens + next_tokens > limits.tokens:
             return "tokens"
         if limits.usd is not None:
-            price = partial(self._price, model, Usage(more))
-            least = await self._run.step(f"{self._step}-call-{self._model_calls + 1}-least", price, float)
-            return "usd" if self.usd + least > limits.usd else ""
+            price = partial(self._price, model, Usage(next_tokens))
+            least_usd = await self._run.step(f"{self._step}-call-{self._model_calls + 1}-least", price, float)
+            return "usd" if self.usd + least_usd > limits.usd else ""
         return ""
 
     async def _results(self, calls: Sequence[ToolCall], chars: int) -> tuple[ToolResult, ...]:

@@ -92,17 +92,17 @@ class Clips:
         ended: Callable[[str], Awaitable[Ended]],
         post: Post,
         *,
-        stands: Callable[[Request], Awaitable[bool]],
+        exists: Callable[[Request], Awaitable[bool]],
         suffix: str = "mp3",
         readings: Readings | None = None,
-        kept: str = "",
+        key: str = "",
         again: bool = True,
         database: Database | None = None,
         unpost: Unpost | None = None,
     ) -> None:
-        """`stands` says whether a request still exists, that is, was not withdrawn. `suffix` is "mp3" or "wav".
+        """`exists` says whether a request still exists, that is, was not withdrawn. `suffix` is "mp3" or "wav".
 
-        With `readings`, requested clips are stored under the key `kept`; if several processes share the `database`,
+        With `readings`, requested clips are stored under `key`; if several processes share the `database`,
         each can then drop what others make. With `again`, a clip is made again after a crash, and `speak` may be called
         again; `post` must then find what it has posted. `unpost` takes back what was posted.
         """
@@ -112,31 +112,31 @@ class Clips:
         self._config = config
         self._ended = ended
         self._post = post
-        self._stands = stands
+        self._exists = exists
         self._suffix = suffix
-        self._kept = readings
-        self._name = kept
+        self._readings = readings
+        self._key = key
         self._again = again
         self._database = database
         self._unpost = unpost
         self._looking = Background()
         if readings is not None and database is not None and database.lease is not None:
-            database.lease.hear(f"{DROP} {kept}", self._told, self._told)
-        self._going: dict[asyncio.Task[None], _Making] = {}
+            database.lease.hear(f"{DROP} {key}", self._on_drop, self._on_drop)
+        self._tasks: dict[asyncio.Task[None], _Making] = {}
         self._turns: WeakValueDictionary[Place, asyncio.Lock] = WeakValueDictionary()
 
-    async def wanted(self, request: Request) -> bool:
+    async def narrates(self, request: Request) -> bool:
         """See `Platform.narrates`."""
         return await self._settings.narrated(request)
 
     async def speak(self, request: Request, words_aloud: Speak) -> None:
         """Begin to make a clip, without waiting for it."""
         row = None
-        if self._kept is not None:
+        if self._readings is not None:
             place = request.place
-            row = await self._kept.add(
+            row = await self._readings.add(
                 place.space,
-                self._name,
+                self._key,
                 request.id,
                 words_aloud.key,
                 text=words_aloud.text,
@@ -146,21 +146,21 @@ class Clips:
             if (
                 row.heard == HEARD
                 or self._makes(request.id, words_aloud.key)
-                or not await self._kept.take(row)
+                or not await self._readings.take(row)
             ):
                 return
-        if len(self._going) >= WAITING:
+        if len(self._tasks) >= WAITING:
             _log.warning(
-                "run %s: %d clips are waiting, so that one was left out", request.id, len(self._going)
+                "run %s: %d clips are waiting, so that one was left out", request.id, len(self._tasks)
             )
-            await self._over(row)
+            await self._mark_narrated(row)
             return
         self._begin(_Making(request, words_aloud, row))
 
     def _begin(self, making: _Making) -> None:
-        task = asyncio.create_task(self._one(making))
-        self._going[task] = making
-        task.add_done_callback(self._gone)
+        task = asyncio.create_task(self._run(making))
+        self._tasks[task] = making
+        task.add_done_callback(self._on_done)
 
     async def take_up(
         self, request_of: Callable[[str, str], Awaitable[Request | None]], gone: str = ""
@@ -168,45 +168,45 @@ class Clips:
         """Make the clips that an ended process, or the process `gone`, has not posted. `request_of` takes a space and a
         run.
         """
-        if self._kept is None:
+        if self._readings is None:
             return
-        for row in await self._kept.abandoned(self._name, HEARD, gone):
+        for row in await self._readings.abandoned(self._key, HEARD, gone):
             # Claimed last: a clip that this process has, but does not make, would be lost if the database goes away.
             request = await request_of(row.space, row.run_id) if self._again else None
-            if self._makes(row.run_id, row.key) or not await self._kept.take(row, gone):
+            if self._makes(row.run_id, row.key) or not await self._readings.take(row, gone):
                 continue
             if request is None or not row.whole:
-                await self._over(row)
+                await self._mark_narrated(row)
             elif not self._makes(row.run_id, row.key):  # the run may have asked for it meanwhile
                 self._begin(_Making(request, Speak(row.text, row.key, row.speaker, row.language), row))
 
     async def hush(self, request: Request, key: str) -> None:
         """See `Platform.hush`."""
-        if self._kept is not None:
-            await self._kept.take_back(request.place.space, request.id, key, HEARD)
+        if self._readings is not None:
+            await self._readings.take_back(request.place.space, request.id, key, HEARD)
             await self._tell()
-        await self._leave_out(
+        await self._cancel(
             task
-            for task, making in self._going.items()
+            for task, making in self._tasks.items()
             if making.request.id == request.id and key in ("", making.words_aloud.key)
         )
         if self._unpost is not None:
             await self._unpost(request, key)
 
-    async def _over(self, row: ReadingRow | None) -> None:
-        """Store only that it was narrated."""
-        if row is not None and self._kept is not None:
-            await self._kept.clear(HEARD, row.seq)
-            await self._kept.tidy(row.space, HEARD)
+    async def _mark_narrated(self, row: ReadingRow | None) -> None:
+        """Store that the stage was narrated, and nothing else of it."""
+        if row is not None and self._readings is not None:
+            await self._readings.clear(HEARD, row.seq)
+            await self._readings.tidy(row.space, HEARD)
 
     @property
     def waiting(self) -> int:
-        return len(self._going)
+        return len(self._tasks)
 
     async def settled(self) -> None:
         """Wait until all clips are posted."""
-        while self._going:
-            await asyncio.wait(self._going)
+        while self._tasks:
+            await asyncio.wait(self._tasks)
 
     async def stop(self, request: Request) -> int:
         """Drop the clips that wait in the request's place, in every process. Returns how many."""
@@ -217,10 +217,10 @@ class Clips:
         return await self._drop(request.place, most=1) > 0
 
     async def _drop(self, place: Place, most: int | None = None) -> int:
-        if self._kept is None:
-            there = [task for task, making in self._going.items() if making.request.place == place]
-            return await self._leave_out(there[:most])
-        dropped = await self._kept.drop(place.key, self._name, HEARD, most=most)
+        if self._readings is None:
+            in_place = [task for task, making in self._tasks.items() if making.request.place == place]
+            return await self._cancel(in_place[:most])
+        dropped = await self._readings.drop(place.key, self._key, HEARD, most=most)
         await self._tell()
         await self._look()
         return dropped
@@ -228,67 +228,67 @@ class Clips:
     async def _tell(self) -> None:
         """Have other processes check which of their clips are still wanted."""
         if self._database is not None:
-            await tell(self._database, f"{DROP} {self._name}")
+            await tell(self._database, f"{DROP} {self._key}")
 
-    def _told(self) -> None:
-        self._looking.start(self._look_as_told())
+    def _on_drop(self) -> None:
+        self._looking.start(self._look_after_drop())
 
-    async def _look_as_told(self) -> None:
+    async def _look_after_drop(self) -> None:
         with suppress(StorageFault):  # checked again before each is posted
             await self._look()
 
     async def _look(self) -> None:
-        """Leave out what was dropped."""
-        assert self._kept is not None
-        rows = {making.row.seq: task for task, making in self._going.items() if making.row is not None}
+        """Cancel the clips that were dropped."""
+        assert self._readings is not None
+        rows = {making.row.seq: task for task, making in self._tasks.items() if making.row is not None}
         if rows:
-            wanted = await self._kept.unheard(HEARD, *rows)
-            await self._leave_out(task for seq, task in rows.items() if seq not in wanted)
+            unheard = await self._readings.unheard(HEARD, *rows)
+            await self._cancel(task for seq, task in rows.items() if seq not in unheard)
 
-    async def _wanted(self, row: ReadingRow | None) -> bool:
-        """Whether no process has dropped it."""
-        return row is None or self._kept is None or bool(await self._kept.unheard(HEARD, row.seq))
+    async def _is_wanted(self, row: ReadingRow | None) -> bool:
+        """Whether no process has dropped the clip."""
+        return row is None or self._readings is None or bool(await self._readings.unheard(HEARD, row.seq))
 
     def _makes(self, run: str, key: str) -> bool:
         return any(
-            (making.request.id, making.words_aloud.key) == (run, key) for making in self._going.values()
+            (making.request.id, making.words_aloud.key) == (run, key) for making in self._tasks.values()
         )
 
-    async def _leave_out(self, those: Iterable[asyncio.Task[None]]) -> int:
-        """Stop making these. Returns how many there were."""
-        ended = {task: self._going[task] for task in those if task in self._going}
+    async def _cancel(self, tasks: Iterable[asyncio.Task[None]]) -> int:
+        """Stop making these clips. Returns how many there were."""
+        ended = {task: self._tasks[task] for task in tasks if task in self._tasks}
         for task, making in ended.items():
             if not making.posting:  # a clip that is being posted cannot be cancelled
                 task.cancel()
         for task, making in ended.items():
             await asyncio.wait([task])
-            await self._over(making.row)
+            await self._mark_narrated(making.row)
         return len(ended)
 
     async def close(self) -> None:
-        for task in [*self._going, *self._looking.tasks]:
+        for task in [*self._tasks, *self._looking.tasks]:
             task.cancel()
-        if self._going:
-            await asyncio.wait(self._going)
+        if self._tasks:
+            await asyncio.wait(self._tasks)
 
-    def _gone(self, task: asyncio.Task[None]) -> None:
-        self._going.pop(task, None)
+    def _on_done(self, task: asyncio.Task[None]) -> None:
+        self._tasks.pop(task, None)
         if not task.cancelled() and (fault := task.exception()) is not None:
             _log.error("a clip was not posted", exc_info=fault)
 
-    async def _one(self, making: _Making) -> None:
+    async def _run(self, making: _Making) -> None:
         try:
-            await self._said(making)
+            await self._narrate(making)
         except Exception:
-            await self._over(making.row)  # only what a crash interrupted is made again
+            await self._mark_narrated(making.row)  # only what a crash interrupted is made again
             raise
-        await self._over(making.row)
+        await self._mark_narrated(making.row)
 
-    async def _said(self, making: _Making) -> None:
+    async def _narrate(self, making: _Making) -> None:
         request, words_aloud = making.request, making.words_aloud
         async with self._turns.setdefault(request.place, asyncio.Lock()):
             try:
-                clip = await self._made(request, words_aloud)
+                clip = await self._clip(request, words_aloud)
             except UserError as error:  # a spending cap
                 say = words(request.locale)
                 clip = Clip("", "", b"", 0.0, say("speech.unheard", why=say(error.key, **error.values)))
@@ -297,16 +297,16 @@ class Clips:
             # The text is shown first, and never waits for the clip.
             if (
                 await self._ended(request.id) != "stopped"
-                and await self._stands(request)
-                and await self._wanted(making.row)
+                and await self._exists(request)
+                and await self._is_wanted(making.row)
             ):
                 making.posting = True
                 async with asyncio.timeout(POST_S):
                     await self._post(request, clip, words_aloud.key)
-                if self._unpost is not None and not await self._wanted(making.row):
+                if self._unpost is not None and not await self._is_wanted(making.row):
                     await self._unpost(request, words_aloud.key)
 
-    async def _made(self, request: Request, words_aloud: Speak) -> Clip | None:
+    async def _clip(self, request: Request, words_aloud: Speak) -> Clip | None:
         """The finished clip; None if there is nothing to say."""
         manner = await manner_of(self._settings, self._config.speech, request, request.work, words_aloud)
         sounds, faults, seconds, cut = list[bytes](), list[Unspoken](), 0.0, False
@@ -321,13 +321,17 @@ class Clips:
                     break
         say = words(request.locale)
         if not sounds:
-            return Clip("", "", b"", 0.0, say("speech.unheard", why=why(faults[0], say))) if faults else None
+            return (
+                Clip("", "", b"", 0.0, say("speech.unheard", why=fault_sentence(faults[0], say)))
+                if faults
+                else None
+            )
         pcm = sound.joined(sounds)
         pack = sound.mp3 if self._suffix == "mp3" else sound.wav
         data = await asyncio.to_thread(pack, pcm)
         notes = [say("speech.cut", minutes=int(LONGEST_S / 60))] if cut else []
         if faults:
-            notes.append(say("speech.partly", n=len(faults), why=why(faults[0], say)))
+            notes.append(say("speech.partly", n=len(faults), why=fault_sentence(faults[0], say)))
         minutes, seconds_left = divmod(max(1, int(seconds)), 60)  # at least one second
         length = f"{minutes}:{seconds_left:02}"
         speaker = (
@@ -367,7 +371,7 @@ ROLES: Final = ("narrator", "chair")
 """Speakers without a name, whose titles are in the catalogue."""
 
 
-def why(fault: Unspoken, say: Words) -> str:
+def fault_sentence(fault: Unspoken, say: Words) -> str:
     """The sentence about a fault; it quotes nothing from the engine."""
     return say(f"speech.fault_{fault.why}", engine=fault.engine or "?", language=fault.detail)
 

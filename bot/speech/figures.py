@@ -79,16 +79,16 @@ def decimal(integer: str, fraction: str, language: Language) -> str:
     return f"{before} {language.point} {after}"
 
 
-def fraction(above: int, below: int, language: Language) -> str:
+def fraction(numerator: int, denominator: int, language: Language) -> str:
     """ "three eighths"; for parts that have names, up to tenths."""
-    if below in language.halves:
-        singular, several = language.halves[below]
+    if denominator in language.halves:
+        singular, several = language.halves[denominator]
     else:
-        singular = ordinal(below, language)
+        singular = ordinal(denominator, language)
         several = f"{singular}s"
-    if above == 1 and below == 2:
+    if numerator == 1 and denominator == 2:
         return f"one {singular}" if language.feminine_unless is None else singular
-    return f"{cardinal(above, language)} {singular if above == 1 else several}"
+    return f"{cardinal(numerator, language)} {singular if numerator == 1 else several}"
 
 
 def roman(text: str) -> int | None:
@@ -266,18 +266,18 @@ class Figures:
 
     def _time(self, m: re.Match[str]) -> str:
         lang, hour, minute = self._language, int(m[1]), int(m[2])
-        half = f" {m[3].upper()} M" if m[3] else ""
+        meridiem = f" {m[3].upper()} M" if m[3] else ""
         if lang.feminine_unless is None:
             words = cardinal(hour, lang)
             if minute == 0:
                 return (
-                    f"{words}{half}"
-                    if half
+                    f"{words}{meridiem}"
+                    if meridiem
                     else f"{words} {lang.hours[1]}"
                     if 0 < hour <= 12
                     else f"{words} hundred"
                 )
-            return f"{words} {'oh ' if minute < 10 else ''}{cardinal(minute, lang)}{half}"
+            return f"{words} {'oh ' if minute < 10 else ''}{cardinal(minute, lang)}{meridiem}"
         words = cardinal(hour, lang, feminine=True)
         if minute == 0:
             return f"{words} {lang.hours[0] if hour == 1 else lang.hours[1]}"
@@ -287,8 +287,8 @@ class Figures:
         lang = self._language
         (singular, several), (cent, cents) = lang.money[m[1]]
         if m[3]:
-            of = " de" if lang.feminine_unless is not None and "lh" in m[3] else ""
-            return f"{self._n(m[2])} {m[3].strip()}{of} {several}"
+            preposition = " de" if lang.feminine_unless is not None and "lh" in m[3] else ""
+            return f"{self._n(m[2])} {m[3].strip()}{preposition} {several}"
         integer, _, part = (
             m[2].partition(lang.decimal)
             if re.search(rf"{re.escape(lang.decimal)}\d\d$", m[2])
@@ -332,11 +332,11 @@ class Figures:
 
     def _fraction(self, m: re.Match[str]) -> str:
         """A fraction: named parts up to tenths, otherwise "… out of …"."""
-        lang, above, below = self._language, int(m[1]), int(m[2])
-        if (above, below) == (24, 7):
+        lang, numerator, denominator = self._language, int(m[1]), int(m[2])
+        if (numerator, denominator) == (24, 7):
             return f"{self._n(m[1])} {self._n(m[2])}"
-        if 0 < above < below <= 10 and below > 1:
-            return fraction(above, below, lang)
+        if 0 < numerator < denominator <= 10 and denominator > 1:
+            return fraction(numerator, denominator, lang)
         return f"{self._n(m[1])} {lang.out_of} {self._n(m[2])}"
 
     def _version(self, m: re.Match[str]) -> str:

@@ -19,87 +19,89 @@ AHEAD: Final = 2
 """The number of sentences that wait after the present one."""
 LULL_S: Final = 5.0
 """Seconds of silence that are played while the next sentence is made; after that playing ends until it is ready."""
-SAID_S: Final = 1.0
+HEARD_S: Final = 1.0
 """Seconds before its end from which a sentence counts as heard; after a crash it is then not repeated."""
 AGAIN_S: Final = 0.5
 """Seconds that are repeated after a break in the connection."""
 
-Of = TypeVar("Of")
-Progress = Literal["begins", "said", "ends"]
+Owner = TypeVar("Owner")
+Progress = Literal["begins", "heard", "ends"]
 
 
 @dataclass(eq=False, slots=True)
-class Sentence(Generic[Of]):
-    """A sentence to play; `of` is what it belongs to."""
+class Sentence(Generic[Owner]):
+    """A sentence to play; `owner` is what it belongs to."""
 
-    of: Of
-    heard: SpokenSentence
-    said: bool = False
+    owner: Owner
+    spoken: SpokenSentence
+    heard: bool = False
 
 
-class Frames(Generic[Of]):
+class Frames(Generic[Owner]):
     """Frames of sentences. The player's thread calls `read`, which never waits; the event loop calls everything else.
 
     `progress` is called in the thread when a sentence begins, when it counts as heard, and after its pause.
     """
 
-    def __init__(self, progress: Callable[[Progress, Sentence[Of]], None]) -> None:
+    def __init__(self, progress: Callable[[Progress, Sentence[Owner]], None]) -> None:
         self._progress = progress
         self._lock = threading.Lock()
-        self._next: deque[Sentence[Of]] = deque()
-        self._now: Sentence[Of] | None = None
+        self._queue: deque[Sentence[Owner]] = deque()
+        self._current: Sentence[Owner] | None = None
         self._frames: Iterator[bytes] = iter(())
         self._last: deque[bytes] = deque(maxlen=round(AGAIN_S * 1000 / FRAME_MS))
         """The last frames that were played."""
         self._again: deque[bytes] = deque()
         """The frames that are played again."""
-        self._left = 0
+        self._frames_left = 0
         """The number of frames until the present sentence counts as heard."""
         self._lull = 0
         self.awaited = False
         """Whether another sentence is being made."""
-        self.over = True
+        self.ended = True
         """Whether playing has ended by itself."""
 
-    def put(self, sentence: Sentence[Of]) -> None:
+    def put(self, sentence: Sentence[Owner]) -> None:
         with self._lock:
-            self._next.append(sentence)
+            self._queue.append(sentence)
 
     @property
     def full(self) -> bool:
-        return len(self._next) >= AHEAD
+        return len(self._queue) >= AHEAD
 
     @property
     def empty(self) -> bool:
-        return self._now is None and not self._next
+        return self._current is None and not self._queue
 
     @property
-    def first(self) -> Sentence[Of] | None:
+    def first(self) -> Sentence[Owner] | None:
         """The present sentence, or the next one."""
         with self._lock:
-            return self._now or (self._next[0] if self._next else None)
+            return self._current or (self._queue[0] if self._queue else None)
 
-    def drop(self, of: Of | None = None) -> None:
-        """Drop all sentences, or those of `of`."""
+    def drop(self, owner: Owner | None = None) -> None:
+        """Drop all sentences, or those of `owner`."""
         with self._lock:
-            if of is None or (self._now is not None and self._now.of is of):
-                self._now, self._frames = None, iter(())
+            if owner is None or (self._current is not None and self._current.owner is owner):
+                self._current, self._frames = None, iter(())
                 self._last.clear()
                 self._again.clear()
-            remaining = [] if of is None else [sentence for sentence in self._next if sentence.of is not of]
-            self._next = deque(remaining)
+            remaining = (
+                [] if owner is None else [sentence for sentence in self._queue if sentence.owner is not owner]
+            )
+            self._queue = deque(remaining)
 
     def rewind(self) -> None:
         """Play the present sentence again from its beginning; if it counts as heard, only its last half second."""
         with self._lock:
             self._lull = 0
-            if (now := self._now) is None:
+            if (now := self._current) is None:
                 self._last.clear()
-            elif now.said:
+            elif now.heard:
                 self._repeat()
             else:
-                self._now, self._frames = None, iter(())
-                self._next.appendleft(now)
+                self._current, self._frames = None, iter(())
+                self._queue.appendleft(now)
                 self._last.clear()
                 self._again.clear()
 
@@ -122,32 +124,32 @@ class Frames(Generic[Of]):
 
     def _read(self) -> bytes:
         while (frame := next(self._frames, None)) is None:
-            if self._now is not None:
-                self._end(self._now)
-            if not self._next:
+            if self._current is not None:
+                self._end(self._current)
+            if not self._queue:
                 break
-            self._begin(self._next.popleft())
+            self._begin(self._queue.popleft())
         if frame is None:
             self._lull += 1
-            self.over = not self.awaited or self._lull * FRAME_MS > LULL_S * 1000
-            return b"" if self.over else SILENCE
-        self._lull, self.over = 0, False
-        self._left -= 1
-        if self._left <= 0 and self._now is not None:
-            self._say(self._now)
+            self.ended = not self.awaited or self._lull * FRAME_MS > LULL_S * 1000
+            return b"" if self.ended else SILENCE
+        self._lull, self.ended = 0, False
+        self._frames_left -= 1
+        if self._frames_left <= 0 and self._current is not None:
+            self._mark_heard(self._current)
         return frame
 
-    def _begin(self, sentence: Sentence[Of]) -> None:
-        self._now, self._frames = sentence, sentence.heard.frames()
-        self._left = max(0, round((sentence.heard.seconds - SAID_S) * 1000 / FRAME_MS))
+    def _begin(self, sentence: Sentence[Owner]) -> None:
+        self._current, self._frames = sentence, sentence.spoken.frames()
+        self._frames_left = max(0, round((sentence.spoken.seconds - HEARD_S) * 1000 / FRAME_MS))
         self._progress("begins", sentence)
 
-    def _say(self, sentence: Sentence[Of]) -> None:
-        if not sentence.said:
-            sentence.said = True
-            self._progress("said", sentence)
+    def _mark_heard(self, sentence: Sentence[Owner]) -> None:
+        if not sentence.heard:
+            sentence.heard = True
+            self._progress("heard", sentence)
 
-    def _end(self, sentence: Sentence[Of]) -> None:
-        self._now = None
-        self._say(sentence)
+    def _end(self, sentence: Sentence[Owner]) -> None:
+        self._current = None
+        self._mark_heard(sentence)
         self._progress("ends", sentence)

@@ -21,7 +21,7 @@ class Sentence(NamedTuple):
     """A sentence's words as spoken, and as written; `speaker` if its line names one."""
 
     words: str
-    written: str
+    text: str
     speaker: str = ""
 
 
@@ -116,7 +116,7 @@ class Narration:
 
     def _read(self, sentences: list[str]) -> list[Sentence]:
         return [
-            Sentence(words, written, self._speaker)
-            for written in sentences
-            if (words := read_aloud(written, self._language))
+            Sentence(words, text, self._speaker)
+            for text in sentences
+            if (words := read_aloud(text, self._language))
         ]

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, Protocol
 
 from bot.events import Request, Speak, UserError
-from bot.speech.clips import why
+from bot.speech.clips import fault_sentence
 from bot.speech.engines.base import Unspoken
 from bot.speech.frames import Frames, Progress, Sentence
 from bot.speech.voices import manner_of
@@ -72,10 +72,10 @@ class Reading:
 
     request: Request
     row: ReadingRow
-    written: Written | None
+    growing: GrowingText | None
     heard: list[str] = field(default_factory=list)
-    made: bool = False
-    left: int = 0
+    all_made: bool = False
+    unheard: int = 0
     """The number of its sentences that are made but not heard yet."""
 
     @property
@@ -83,7 +83,7 @@ class Reading:
         return self.row.key
 
 
-class Written:
+class GrowingText:
     """A text that arrives in pieces and is kept until it is read."""
 
     def __init__(self) -> None:
@@ -148,7 +148,7 @@ class Queue:
         self._unmade: deque[Reading] = deque()
         """The stages whose sentences are not all made; the first is in progress."""
         self._frames: Frames[Reading] = Frames(
-            lambda progress, sentence: self._call(self._progressed, progress, sentence)
+            lambda progress, sentence: self._call(self._on_progress, progress, sentence)
         )
         self._serving: asyncio.Task[None] | None = None
         self._making: asyncio.Task[None] | None = None
@@ -158,8 +158,8 @@ class Queue:
         self._retry: asyncio.TimerHandle | None = None
         self._playing = False
         self._stuck_since: float | None = None
-        self._told_stuck = self._told_full = False
-        self._told_fault = ""
+        self._reported_stuck = self._reported_full = False
+        self._reported_fault = ""
         self._closed = False
         self.paused = False
         self.last_fault = ""
@@ -184,11 +184,11 @@ class Queue:
         Raises StorageFault. If too many wait, the stage is not read, and people are told.
         """
         if len(self._open) >= WAITING:
-            if not self._told_full:
-                self._told_full = True
+            if not self._reported_full:
+                self._reported_full = True
                 await self._tell(request, words(request.locale)("speech.queue_full", n=WAITING), key)
             return
-        self._told_full = False
+        self._reported_full = False
         row = await self._readings.add(
             request.place.space,
             request.place.platform,
@@ -207,15 +207,15 @@ class Queue:
             return
         if earlier is not None:  # an earlier process ended in the middle of the text and took it for complete
             self._forget(earlier)
-        written = Written()
-        self._tasks.start(self._collect(row.seq, written, text))
-        self.take(request, row, written)
+        growing = GrowingText()
+        self._tasks.start(self._collect(row.seq, growing, text))
+        self.take(request, row, growing)
 
-    def take(self, request: Request, row: ReadingRow, written: Written | None = None) -> None:
+    def take(self, request: Request, row: ReadingRow, growing: GrowingText | None = None) -> None:
         """Add a stored stage at the end, unless it already waits."""
         if self._closed or any(reading.row.seq == row.seq for reading in self._open):
             return
-        reading = Reading(request, row, written, row.heard.split())
+        reading = Reading(request, row, growing, row.heard.split())
         self._open.append(reading)
         self._unmade.append(reading)
         self._frames.awaited = True
@@ -291,12 +291,12 @@ class Queue:
         self._player.stop()
         await cancelled(self._making, self._serving)
 
-    async def _collect(self, seq: int, written: Written, pieces: AsyncIterable[str]) -> None:
-        await written.take(pieces)
+    async def _collect(self, seq: int, growing: GrowingText, pieces: AsyncIterable[str]) -> None:
+        await growing.take(pieces)
         if self._closed or any(
             reading.row.seq == seq for reading in self._open
         ):  # otherwise it was heard or withdrawn
-            await self._readings.store_text(seq, written.text)
+            await self._readings.store_text(seq, growing.text)
 
     async def _serve(self) -> None:
         while self._unmade:
@@ -308,8 +308,8 @@ class Queue:
                 _log.error("a stage was not read aloud", exc_info=fault)
             if self._unmade and self._unmade[0] is reading:
                 self._unmade.popleft()
-            reading.made = True
-            self._see(reading)
+            reading.all_made = True
+            self._close_if_finished(reading)
         self._frames.awaited = False
         self._serving = None
 
@@ -319,7 +319,7 @@ class Queue:
         row = await self._readings.get(reading.row.seq)
         if row is None:  # taken back
             return
-        text = row.text if reading.written is None else reading.written.pieces()
+        text = row.text if reading.growing is None else reading.growing.pieces()
         aloud = Speak("", row.key, row.speaker, row.language)
         manner = await manner_of(self._settings, self._config.speech, request, request.work, aloud)
         faults, any_heard = list[Unspoken](), bool(reading.heard)
@@ -333,18 +333,18 @@ class Queue:
                     while self._frames.full:
                         self._room.clear()
                         await self._room.wait()
-                    reading.left += 1
+                    reading.unheard += 1
                     self._frames.put(Sentence(reading, sentence))
                     self._play()
         except UserError as error:  # a spending cap
             reason = say(error.key, **error.values)
         else:
-            reason = why(faults[0], say) if faults else ""
-        if reason and reason != self._told_fault:
+            reason = fault_sentence(faults[0], say) if faults else ""
+        if reason and reason != self._reported_fault:
             # A voice that keeps failing is reported once, not for each stage.
             key = "speech.partly" if any_heard and faults else "speech.unheard"
             await self._tell(request, say(key, n=len(faults), why=reason), reading.key)
-        self._told_fault = reason
+        self._reported_fault = reason
 
     def _play(self) -> None:
         if self._retry is not None:
@@ -356,9 +356,9 @@ class Queue:
             self._lacking(lacking)
             self._retry = self._loop.call_later(RETRY_S, self._play)
             return
-        self._stuck_since, self._told_stuck = None, False
+        self._stuck_since, self._reported_stuck = None, False
         self._frames.rewind()
-        self._frames.over = False
+        self._frames.ended = False
         self._playing = True
         try:
             self._player.play(self._frames.read, lambda: self._call(self._ended))
@@ -370,7 +370,7 @@ class Queue:
     def _ended(self) -> None:
         self._playing = False
         if self._retry is None:
-            self._retry = self._loop.call_later(0.0 if self._frames.over else RETRY_S, self._play)
+            self._retry = self._loop.call_later(0.0 if self._frames.ended else RETRY_S, self._play)
 
     def _lacking(self, lacking: str) -> None:
         """Report once why nothing can be heard."""
@@ -379,27 +379,27 @@ class Queue:
         if self._stuck_since is None:
             self._stuck_since = now
         reading = self.present
-        if not self._told_stuck and now - self._stuck_since >= self._stuck_s and reading is not None:
-            self._told_stuck = True
+        if not self._reported_stuck and now - self._stuck_since >= self._stuck_s and reading is not None:
+            self._reported_stuck = True
             sentence = words(reading.request.locale)(lacking)
             self._tasks.start(self._tell_of(reading, sentence))
 
     async def _tell_of(self, reading: Reading, sentence: str) -> None:
         await self._tell(reading.request, sentence, reading.key)
 
-    def _progressed(self, progress: Progress, sentence: Sentence[Reading]) -> None:
-        reading = sentence.of
+    def _on_progress(self, progress: Progress, sentence: Sentence[Reading]) -> None:
+        reading = sentence.owner
         match progress:
             case "begins":
-                if self._captions is not None and sentence.heard.pcm:
-                    self._captions.begins(reading, sentence.heard)
-            case "said":
-                reading.heard.append(sentence.heard.digest)
+                if self._captions is not None and sentence.spoken.pcm:
+                    self._captions.begins(reading, sentence.spoken)
+            case "heard":
+                reading.heard.append(sentence.spoken.digest)
                 self._tasks.start(self._keep(reading))
             case "ends":
-                reading.left -= 1
+                reading.unheard -= 1
                 self._room.set()
-                self._see(reading)
+                self._close_if_finished(reading)
 
     async def _keep(self, reading: Reading) -> None:
         async with self._keeping:
@@ -409,9 +409,9 @@ class Queue:
         if not is_stored:
             await self._drop(reading)
 
-    def _see(self, reading: Reading) -> None:
+    def _close_if_finished(self, reading: Reading) -> None:
         """Close the stage if it is finished."""
-        if reading.made and reading.left <= 0 and reading in self._open:
+        if reading.all_made and reading.unheard <= 0 and reading in self._open:
             self._open.remove(reading)
             self._room.set()
             self._tasks.start(self._close_rows([reading]))
@@ -431,7 +431,7 @@ class Queue:
             self._open.remove(reading)
 
     async def _close_rows(self, readings: list[Reading]) -> None:
-        """Store that they are finished; their rows are deleted in the background."""
+        """Store that the stages are finished; their rows are deleted in the background."""
         async with self._keeping:
             await self._readings.clear(HEARD, *(reading.row.seq for reading in readings))
         self._tasks.start(self._leave_nothing(readings))
@@ -440,7 +440,7 @@ class Queue:
         for reading in readings:
             if self._captions is not None:
                 await self._captions.ends(reading)
-            if reading.written is None:
+            if reading.growing is None:
                 await self._readings.remove(reading.row.seq)
             else:  # after a crash its run may add it again
                 await self._readings.mark(reading.row.seq, "")

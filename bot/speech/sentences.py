@@ -39,37 +39,37 @@ class Sentences:
     """The sentences of one text: `feed` its pieces, then call `end`."""
 
     def __init__(self) -> None:
-        self._left = ""
+        self._text = ""
         self._read = 0
         """How far the text contains no end of a sentence."""
 
     def feed(self, text: str) -> list[str]:
         """The sentences that are complete now, stripped."""
-        if text.isspace() and (not self._left or _EMPTY_LINE.search(self._left)):
+        if text.isspace() and (not self._text or _EMPTY_LINE.search(self._text)):
             return []  # a longer gap: a model may write nothing but blanks
-        self._left = self._left + text if self._left else text.lstrip()
+        self._text = self._text + text if self._text else text.lstrip()
         return self._cut(ended=False)
 
     def end(self) -> list[str]:
         """The remaining sentences."""
         remainder = self._cut(ended=True)
-        self._left = ""
+        self._text = ""
         return remainder
 
     def _cut(self, *, ended: bool) -> list[str]:
         sentences: list[str] = []
-        while (at := self._next(ended)) is not None:
-            sentence, self._left = self._left[:at].strip(), self._left[at:].lstrip()
+        while (at := self._first_end(ended)) is not None:
+            sentence, self._text = self._text[:at].strip(), self._text[at:].lstrip()
             self._read = 0
             if sentence:
                 sentences.append(sentence)
-            if not self._left:
+            if not self._text:
                 break
         return sentences
 
-    def _next(self, ended: bool) -> int | None:
+    def _first_end(self, ended: bool) -> int | None:
         """Where the first sentence ends; None while that is uncertain."""
-        remainder = self._left
+        remainder = self._text
         for end in _END.finditer(remainder, self._read, 2 * LONGEST):
             if end.start() >= LONGEST:
                 break

@@ -52,19 +52,19 @@ class Cache:
 
     def __init__(self, most_bytes: int) -> None:
         self._most_bytes = most_bytes
-        self._made: OrderedDict[tuple[object, ...], bytes] = OrderedDict()
+        self._sounds: OrderedDict[tuple[object, ...], bytes] = OrderedDict()
         self.bytes = 0
 
     def get(self, key: tuple[object, ...]) -> bytes | None:
-        if (pcm := self._made.get(key)) is not None:
-            self._made.move_to_end(key)
+        if (pcm := self._sounds.get(key)) is not None:
+            self._sounds.move_to_end(key)
         return pcm
 
     def put(self, key: tuple[object, ...], pcm: bytes) -> None:
-        self.bytes += len(pcm) - len(self._made.pop(key, b""))
-        self._made[key] = pcm
-        while self.bytes > self._most_bytes and self._made:
-            _, oldest = self._made.popitem(last=False)
+        self.bytes += len(pcm) - len(self._sounds.pop(key, b""))
+        self._sounds[key] = pcm
+        while self.bytes > self._most_bytes and self._sounds:
+            _, oldest = self._sounds.popitem(last=False)
             self.bytes -= len(oldest)
 
 
@@ -78,7 +78,7 @@ class SpokenSentence:
     pcm: bytes
     voice: Voice | None = None
     fault: Unspoken | None = None
-    written: str = ""
+    text: str = ""
 
     @property
     def seconds(self) -> float:
@@ -105,18 +105,22 @@ class Speech:
         """`engines` replace those of the config."""
         self._config = config
         self._engines: dict[str, Engine] = dict(engines or {})
-        self._given = engines is not None
+        self._engines_given = engines is not None
         self._cache = Cache(config.speech.cache_mb * 2**20)
         self.last_fault = ""
         """The last fault, for the doctor."""
 
     def engine(self, name: str) -> Engine | None:
         """The engine of this name; None if there is none."""
-        if name not in self._engines and not self._given and (engine := self._made(name)) is not None:
+        if (
+            name not in self._engines
+            and not self._engines_given
+            and (engine := self._new_engine(name)) is not None
+        ):
             self._engines[name] = engine
         return self._engines.get(name)
 
-    def _made(self, name: str) -> Engine | None:
+    def _new_engine(self, name: str) -> Engine | None:
         config = self._config
         match name:
             case "hibari":
@@ -138,7 +142,7 @@ class Speech:
             for provider in self._config.providers.values()
             if provider.kind in ("openai", "openai-compatible")
         ]
-        return list(self._engines) if self._given else ["hibari", "espeak", "piper", *services]
+        return list(self._engines) if self._engines_given else ["hibari", "espeak", "piper", *services]
 
     async def say(
         self,
@@ -174,9 +178,9 @@ class Speech:
             async with aclosing(_pieces(text)) as pieces:
                 async for piece in pieces:
                     for sentence in await text_speaker.feed(piece):
-                        await queue.put(await text_speaker.heard(sentence))
+                        await queue.put(await text_speaker.speak(sentence))
             for sentence in text_speaker.end():
-                await queue.put(await text_speaker.heard(sentence))
+                await queue.put(await text_speaker.speak(sentence))
         except Exception:
             await queue.put(None)
             raise
@@ -227,7 +231,7 @@ class _TextSpeaker:
         self._manner = manner
         self._paid = paid
         self._heard_before = list(reversed(heard_before))
-        self._begun = ""
+        self._beginning = ""
         self._narration: Narration | None = None
         self._language = manner.language[:2].lower()
         self._failed: set[Voice] = set()
@@ -235,18 +239,18 @@ class _TextSpeaker:
     async def feed(self, piece: str) -> list[Sentence]:
         if self._narration is not None:
             return self._unheard(self._narration.feed(piece))
-        self._begun += piece
-        if sum(map(str.isalpha, self._begun)) < TELLING and not _SENTENCE.search(self._begun):
+        self._beginning += piece
+        if sum(map(str.isalpha, self._beginning)) < TELLING and not _SENTENCE.search(self._beginning):
             return []
-        self._language = await asyncio.to_thread(_language_of, self._begun, self._language)
+        self._language = await asyncio.to_thread(_language_of, self._beginning, self._language)
         self._narration = Narration(self._language, self._manner.speakers)
-        return self._unheard(self._narration.feed(self._begun))
+        return self._unheard(self._narration.feed(self._beginning))
 
     def end(self) -> list[Sentence]:
         first_sentences: list[Sentence] = []
         if self._narration is None:
             self._narration = Narration(self._language, self._manner.speakers)
-            first_sentences = self._narration.feed(self._begun)
+            first_sentences = self._narration.feed(self._beginning)
         return self._unheard(first_sentences + self._narration.end())
 
     def _unheard(self, sentences: list[Sentence]) -> list[Sentence]:
@@ -257,12 +261,12 @@ class _TextSpeaker:
                 return sentences[n:]
         return []
 
-    async def heard(self, sentence: Sentence) -> SpokenSentence:
+    async def speak(self, sentence: Sentence) -> SpokenSentence:
         words = sentence.words
         language = await asyncio.to_thread(_language_of, words, self._language, foreign_only=True)
         faults: list[Unspoken] = []
-        own = self._manner.speakers.get(sentence.speaker, ())
-        for voice in dict.fromkeys((*own, *self._manner.voices)):
+        speaker_voices = self._manner.speakers.get(sentence.speaker, ())
+        for voice in dict.fromkeys((*speaker_voices, *self._manner.voices)):
             words_said = _latin(words) if voice.engine in _LATIN else words
             if voice in self._failed or not words_said:
                 continue
@@ -276,9 +280,9 @@ class _TextSpeaker:
                     self._speech.note(fault)
                     faults.append(fault)
             else:
-                return SpokenSentence(words, pcm, voice, written=sentence.written)
-        why = faults[0] if faults else Unspoken("language", detail=language)
-        return SpokenSentence(words, b"", None, why, sentence.written)
+                return SpokenSentence(words, pcm, voice, text=sentence.text)
+        fault_shown = faults[0] if faults else Unspoken("language", detail=language)
+        return SpokenSentence(words, b"", None, fault_shown, sentence.text)
 
 
 async def _pieces(text: str | AsyncIterable[str]) -> AsyncGenerator[str, None]:

@@ -97,9 +97,9 @@ async def manner_of(
     # A person who has chosen a voice of one language still hears texts in another.
     all_voices = tuple(dict.fromkeys((*voices, *parse_list(config.voices))))
     speakers = {
-        name: own
+        name: voices_of_speaker
         for name, row in (await settings.nearest_under(request.place, request.author.id, AS)).items()
-        if (own := _voices(row.value))
+        if (voices_of_speaker := _voices(row.value))
     }
     return Manner(all_voices, speed or config.speed, language[:2].lower(), speakers)
 

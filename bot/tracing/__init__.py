@@ -76,8 +76,8 @@ class OpenSpan:
 
     def begin(self, name: str, about: Mapping[str, Value], *, client: bool = False) -> Span:
         kind = SpanKind.CLIENT if client else SpanKind.INTERNAL
-        above = context_of(self.span, Context())
-        return self.run.tracer.start_span(name, above, kind, attributes=about)
+        parent = context_of(self.span, Context())
+        return self.run.tracer.start_span(name, parent, kind, attributes=about)
 
 
 def fail(span: Span, error: str) -> None:
@@ -177,9 +177,9 @@ def replayed(step: str) -> None:
 @contextmanager
 def opened(name: str, about: Mapping[str, Value], *, client: bool = False) -> Iterator[Span]:
     """Open a child of the current span, and make it the current span inside the block."""
-    above = current.get()
-    span = above.begin(name, about, client=client)
-    token = current.set(replace(above, span=span))
+    parent = current.get()
+    span = parent.begin(name, about, client=client)
+    token = current.set(replace(parent, span=span))
     try:
         yield span
     except Exception as error:
@@ -292,9 +292,9 @@ def endpoint_of(config: Config) -> str | None:
     exporters = config.secret("OTEL_TRACES_EXPORTER")
     if exporters is not None and "otlp" not in (exporter.strip() for exporter in exporters.split(",")):
         return None
-    whole = (config.secret("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT") or "").strip()
+    endpoint = (config.secret("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT") or "").strip()
     base = (config.secret("OTEL_EXPORTER_OTLP_ENDPOINT") or "").strip() or config.tracing.endpoint
-    url = whole or base
+    url = endpoint or base
     if not url:
         return None
     if not url.startswith(("http://", "https://")):
@@ -308,7 +308,7 @@ def endpoint_of(config: Config) -> str | None:
             "no traces are sent: OTLP is spoken as http/protobuf alone, port 4318 of most collectors"
         )
         return None
-    return url if whole or url.rstrip("/").endswith(PATH) else url.rstrip("/") + PATH
+    return url if endpoint or url.rstrip("/").endswith(PATH) else url.rstrip("/") + PATH
 
 
 @functools.cache  # the config has few addresses

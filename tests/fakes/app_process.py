@@ -120,7 +120,7 @@ class Served:
         app.resources.speech._engines["hibari"] = self.engine
         self.posted: list[str] = []
         self.posts: asyncio.Event | None = None
-        self.clips = app.clips(self.post, kept=PLATFORM, unpost=self.unpost)
+        self.clips = app.clips(self.post, key=PLATFORM, unpost=self.unpost)
         app.attach(
             Platform(
                 PLATFORM,
@@ -129,7 +129,7 @@ class Served:
                 speak=self.clips.speak,
                 speaks_again=True,
                 hush=self.clips.hush,
-                narrates=self.clips.wanted,
+                narrates=self.clips.narrates,
                 reader=self.clips,
             )
         )

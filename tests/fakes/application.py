@@ -155,7 +155,7 @@ class FakeApp:
             nowhere,
             self._ended,
             post,
-            stands=self._stands,
+            exists=self._stands,
             suffix=suffix,
         )
 

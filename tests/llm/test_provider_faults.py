@@ -419,7 +419,7 @@ def test_only_events_with_data_are_passed_on_wherever_their_bytes_are_cut() -> N
         got = b"".join(events.feed(sent[at : at + size]) for at in range(0, len(sent), size))
         # The last line end of an event may come with the next bytes, and says nothing then.
         assert [part for part in got.split() if part] == [part for one in said for part in one.split()], size
-        assert events.rest() == b"data: half"
+        assert events.remainder() == b"data: half"
 
 
 def test_the_filter_costs_little_of_an_event() -> None:

@@ -58,7 +58,7 @@ class Desk:
             config,
             self._ended,
             self._post,
-            stands=self._stands,
+            exists=self._stands,
             suffix=suffix,
             readings=Readings(db) if kept else None,
             unpost=self._unpost,
@@ -202,11 +202,11 @@ async def test_a_service_is_paid_for_and_minds_the_cap(db: Database) -> None:
 
 async def test_what_is_narrated_is_what_was_set(desk: Desk) -> None:
     request = asked("run", "x")
-    assert not await desk.clips.wanted(request)
+    assert not await desk.clips.narrates(request)
     await desk.settings.set(request.place, "a", NARRATE, ON, "thread")
-    assert await desk.clips.wanted(request)
-    assert not await desk.clips.wanted(asked("run", "x", thread="other"))
-    assert not await desk.clips.wanted(asked("run", "x", space="other"))
+    assert await desk.clips.narrates(request)
+    assert not await desk.clips.narrates(asked("run", "x", thread="other"))
+    assert not await desk.clips.narrates(asked("run", "x", space="other"))
 
 
 async def test_what_a_crash_cut_off_is_made_after_the_next_start_and_what_was_posted_is_not(

@@ -39,7 +39,7 @@ class Marks:
         self.marked: list[str] = []
 
     def begins(self, reading: Reading, sentence: SpokenSentence) -> None:
-        self.marked.append(sentence.written)
+        self.marked.append(sentence.text)
 
     async def ends(self, reading: Reading) -> None:
         self.marked.append("")

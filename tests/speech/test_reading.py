@@ -280,7 +280,7 @@ def test_a_line_that_begins_with_a_speakers_name_is_theirs(length: int) -> None:
         said += narration.feed(PLAYED[at : at + length])
     said += narration.end()
     assert [(sentence.speaker, sentence.words) for sentence in said] == BY_WHOM
-    assert said[1].written == "Come in."
+    assert said[1].text == "Come in."
 
 
 @given(st.lists(st.integers(1, 9), max_size=60))

@@ -66,7 +66,7 @@ class Sutradhar(Client):
         """Set up everything that handles events. Called after the login, before the gateway connects."""
         fetch = Attachments(self.settings).fetch
         post = partial(post_clip, self)
-        clips = self.app.clips(post, kept=CLIPS, again=False, unpost=partial(unpost_clips, self))
+        clips = self.app.clips(post, key=CLIPS, again=False, unpost=partial(unpost_clips, self))
         voice = self.voice = VoiceChannels(self, clips, post)
         await voice.open()
         if self.app.processes is None:
@@ -88,7 +88,7 @@ class Sutradhar(Client):
                 speak=voice.speak,
                 speak_along=voice.speak_along,
                 hush=voice.hush,
-                narrates=clips.wanted,
+                narrates=clips.narrates,
                 reader=voice,
                 adults=self._adults,
                 category=self._category,

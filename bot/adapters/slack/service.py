@@ -144,7 +144,7 @@ class Slack:
         reader = ThreadReader(self.workspaces, self.people)
         to_slack = (self.app.records, self.workspaces, self.writers)
         clips = self.app.clips(
-            partial(narration.post, *to_slack), kept=PLATFORM, unpost=partial(narration.unpost, *to_slack)
+            partial(narration.post, *to_slack), key=PLATFORM, unpost=partial(narration.unpost, *to_slack)
         )
         self.app.attach(
             Platform(
@@ -163,7 +163,7 @@ class Slack:
                 speak=clips.speak,
                 speaks_again=True,
                 hush=clips.hush,
-                narrates=clips.wanted,
+                narrates=clips.narrates,
                 reader=clips,
                 without_words=lambda origin: origin_of(origin).to_json(title="", asked=""),
                 take_back=partial(take_back, self.app.records, self.workspaces),

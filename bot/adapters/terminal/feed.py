@@ -137,7 +137,7 @@ class Feed:
                 speak, narrates = self._output.speak, None
                 if self._output.clip is not None:
                     self._clips = self._app.clips(self._output.clip, suffix="wav")
-                    speak, narrates = self._clips.speak, self._clips.wanted
+                    speak, narrates = self._clips.speak, self._clips.narrates
                 for platform in ("terminal", WATCH):
                     self._app.attach(
                         Platform(

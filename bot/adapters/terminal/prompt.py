@@ -176,7 +176,7 @@ class Prompt:
                         origin=lambda place: "",
                         new_thread=new_thread,
                         speak=clips.speak,
-                        narrates=clips.wanted,
+                        narrates=clips.narrates,
                         reader=clips,
                         adults=only_adults,
                     )

@@ -196,8 +196,8 @@ class Hibari:
         return language == "en"
 
     def absent(self) -> UserError | None:
-        found = importlib.util.find_spec("hibari")
-        return None if found else UserError("voice.lacks_package", name="hibari-tts")
+        spec = importlib.util.find_spec("hibari")
+        return None if spec else UserError("voice.lacks_package", name="hibari-tts")
 
     async def say(self, text: str, voice: str, speed: float, language: str) -> Sound:
         if (pitch := self._PITCH.get(voice)) is None:

@@ -46,8 +46,8 @@ class Espeak:
 
     def reads(self, language: str, voice: str) -> bool:
         """Whether it has a voice for the language; a voice of one language reads only its own."""
-        own = voice.partition("+")[0]
-        return not own or _is_variant(own) or own[:2] == language
+        base_voice = voice.partition("+")[0]
+        return not base_voice or _is_variant(base_voice) or base_voice[:2] == language
 
     def absent(self) -> UserError | None:
         return None if self._found() else UserError("voice.lacks_program", name="espeak-ng")
@@ -58,8 +58,8 @@ class Espeak:
             raise Unspoken("absent", self.name)
         if voice and not _NAME.fullmatch(voice):
             raise Unspoken("no_voice", self.name)
-        own = DIALECTS.get(language, language)
-        voice_name = f"{own}+{voice}" if voice and _is_variant(voice) else voice or own
+        dialect = DIALECTS.get(language, language)
+        voice_name = f"{dialect}+{voice}" if voice and _is_variant(voice) else voice or dialect
         arguments = (
             "-v",
             voice_name,
@@ -101,8 +101,8 @@ async def _heard(process: asyncio.subprocess.Process, text: str) -> bytes:
         await process.stdin.drain()
         process.stdin.close()
     data = bytearray()
-    while len(data) < MOST_BYTES and (more := await process.stdout.read(65_536)):
-        data += more
+    while len(data) < MOST_BYTES and (chunk := await process.stdout.read(65_536)):
+        data += chunk
     if len(data) >= MOST_BYTES:
         raise Unspoken("noise", "espeak", "it does not stop")
     return bytes(data)

@@ -83,8 +83,8 @@ class Ears:
             fault = models.fault(self._models_dir, BUNDLED)
             return UserError(_FAULTS[fault], name=BUNDLED) if fault else None
         if not self._named.startswith(PATHS):
-            there = _HUB_NAME.fullmatch(self._named) is not None
-            return None if there else UserError("voice.ears_name", value=self._named[:60])
+            on_hub = _HUB_NAME.fullmatch(self._named) is not None
+            return None if on_hub else UserError("voice.ears_name", value=self._named[:60])
         folder = Path(self._named).expanduser()
         lacking = [name for name in FILES if not (folder / name).is_file()]
         return (
@@ -105,15 +105,15 @@ class Ears:
         async with self._turn:
             if self._idle_timer is not None:
                 self._idle_timer.cancel()
-            whole = False
+            complete = False
             try:
                 text = await self._exchange(recording, data, language, tell)
-                whole = True
+                complete = True
             except _Refused:
-                whole = True
+                complete = True
                 raise
             finally:
-                if whole:
+                if complete:
                     self._idle_timer = asyncio.get_running_loop().call_later(self._idle_s, self._let_go)
                 else:  # nothing else stops it in the middle of a recording
                     await asyncio.shield(self._end())
@@ -124,12 +124,12 @@ class Ears:
         request = {"suffix": suffix, "seconds": recording.seconds, "language": language, "bytes": len(data)}
         used = self.pid is not None
         while True:
-            child, begun = await self._started(), False
+            child, started = await self._started(), False
             child.ask(request, data)
             try:
                 while True:
                     reply = await child.next_reply(self._silence_s)
-                    begun = True
+                    started = True
                     if "fault" in reply:
                         _log.warning(
                             "%s could not listen: %s %s", self.model, reply["fault"], reply["detail"]
@@ -140,7 +140,7 @@ class Ears:
                     tell(reply["done"])
             except ProcessEnded as ended:
                 # A process killed while it waited may be noticed only now; then another replaces it.
-                if begun or not used or ended.fault == "timeout":
+                if started or not used or ended.fault == "timeout":
                     raise self._ended(ended) from None
                 used = False
 

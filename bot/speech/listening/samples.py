@@ -50,22 +50,22 @@ def pieces(data: bytes, suffix: str, seconds: float) -> Iterator[Samples]:
 
     most = int((seconds * 1.05 + 1) * RATE)
     waiting: list[Samples] = []
-    size = taken = 0
+    size = samples_read = 0
     for block in _at_rate(data, suffix):
-        block = block[: most - taken]
+        block = block[: most - samples_read]
         if not np.isfinite(block).all():
             raise Unreadable
-        taken += block.size
+        samples_read += block.size
         waiting.append(block)
         size += block.size
         while size > PIECE_S * RATE:
-            whole = np.concatenate(waiting)
-            cut = _quietest(whole[: PIECE_S * RATE])
-            yield whole[:cut]
-            waiting, size = [whole[cut:]], size - cut
-        if taken >= most:
+            block_of_samples = np.concatenate(waiting)
+            cut = _quietest(block_of_samples[: PIECE_S * RATE])
+            yield block_of_samples[:cut]
+            waiting, size = [block_of_samples[cut:]], size - cut
+        if samples_read >= most:
             break
-    if not taken:
+    if not samples_read:
         raise Unreadable
     if size:
         yield np.concatenate(waiting)

@@ -15,7 +15,7 @@ from bot.events import Event, Request, Speak, Stage, Text, UserError
 from bot.kind import value_in, values_in
 from bot.platforms import VoiceChannels
 from bot.settings import NARRATE, OFF, ON, SPEED, VOICE
-from bot.speech.clips import why
+from bot.speech.clips import fault_sentence
 from bot.speech.engines.base import Unspoken
 from bot.speech.engines.service import Service
 from bot.speech.voices import Voice, as_name, manner_of
@@ -206,7 +206,9 @@ class VoiceWork:
             # The speed varies by thousandths: that avoids the cache, and sounds the same.
             await speech.sentence(TRIED, Voice(name), 1.0 + (time.time_ns() % 90) / 1000, "en")
         except Unspoken as fault:
-            return f"✗ {why(fault, say)}" if fault.why != "language" else say("voice.other_language")
+            return (
+                f"✗ {fault_sentence(fault, say)}" if fault.why != "language" else say("voice.other_language")
+            )
         return say("voice.took", ms=round((time.perf_counter() - began) * 1000))
 
 

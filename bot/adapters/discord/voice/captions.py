@@ -105,7 +105,7 @@ class Captions:
         caption = self._captions.get(reading.row.seq)
         if caption is None:
             caption = self._captions[reading.row.seq] = Caption(self._client, reading)
-        caption.show(sentence.written)
+        caption.show(sentence.text)
 
     async def ends(self, reading: Reading) -> None:
         """See `bot.speech.queue.Captions`."""
