@@ -117,9 +117,9 @@ class Archive:
             for _, element in etree.iterparse(source, tag=tags, resolve_entities=False, no_network=True):
                 yield element
                 element.clear()
-                above = element.getparent()
-                while above is not None and (before := element.getprevious()) is not None:
-                    above.remove(before)
+                parent = element.getparent()
+                while parent is not None and (before := element.getprevious()) is not None:
+                    parent.remove(before)
         except etree.XMLSyntaxError as fault:
             raise _fault(self._name, fault) from fault
 

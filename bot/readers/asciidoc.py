@@ -128,8 +128,8 @@ class _Walk:
         if aside := _ASIDE.match(words[0]):
             self._writer.quote(self._words(" ".join([aside[2], *words[1:]])))
         elif (term := _TERM.match(words[0])) and "://" not in term[1]:
-            told = self._words(" ".join([term[2] or "", *words[1:]]))
-            self._writer.item(f"{self._words(term[1])}: {told}".rstrip(" "))
+            item_text = self._words(" ".join([term[2] or "", *words[1:]]))
+            self._writer.item(f"{self._words(term[1])}: {item_text}".rstrip(" "))
         elif quoted:
             self._writer.quote(self._words(" ".join(words)))
         else:
@@ -163,7 +163,7 @@ class _Walk:
     def _item(self, at: int, last: int, item: re.Match[str]) -> int:
         mark = item[1]
         kind = "1." if mark[0].isalnum() else mark
-        while self._numbers and kind not in [known for known, _ in self._numbers]:
+        while self._numbers and kind not in [marker for marker, _ in self._numbers]:
             if len(self._numbers) < len(kind) or kind in ("-", "1."):
                 break
             self._numbers.pop()

@@ -127,8 +127,8 @@ def read(name: str, data: bytes, progress: Progress) -> Document:
     about = _about(name, options, configs, parts[index] if index else None)
     if len(order) == 1 and not index:
         return replace(_single(about, parts[order[0]]), unread=tuple(unread))
-    whole = _joined(about, parts[index] if index else None, [parts[member] for member in order])
-    return replace(whole, unread=tuple(unread))
+    document = _joined(about, parts[index] if index else None, [parts[member] for member in order])
+    return replace(document, unread=tuple(unread))
 
 
 class _Folder:
@@ -211,15 +211,15 @@ def _order(
         )
     if len(listed) > 1:
         return [member for member in listed if member != index] or listed
-    rest = sorted(
+    unlisted = sorted(
         (member for member in parts if member != index), key=lambda member: _place(member, parts[member])
     )
     linked = _found(_targets(parts[index].document.text), parts, "") if index else []
     linked = [member for member in linked if member != index]
     return (
-        [*linked, *(member for member in rest if member not in linked)]
+        [*linked, *(member for member in unlisted if member not in linked)]
         if len(linked) > 1
-        else rest or list(parts)
+        else unlisted or list(parts)
     )
 
 
@@ -270,13 +270,15 @@ def _about(
     """The lines that name the course."""
     matter = index.matter if index else {}
     mkdocs, config = configs["mkdocs.yml"], configs["_config.yml"]
-    own = index.document.title if index and index.document.title != title_from_name(index.name) else ""
+    index_title = (
+        index.document.title if index and index.document.title != title_from_name(index.name) else ""
+    )
     title = (
         _text(options, "title")
         or _text(mkdocs, "site_name")
         or _text(config, "title")
         or _text(matter, "title")
-        or own
+        or index_title
     )
     teacher = _text(options, "instructor") or _text(matter, *_TEACHERS) or _text(mkdocs, "site_author")
     teacher = teacher or _text(config, "author")
@@ -288,10 +290,10 @@ def _about(
     return [*lines, *([f"Course Instructor: {teacher}"] if teacher else [])]
 
 
-def _text(held: Mapping[str, Any], *keys: str) -> str:
+def _text(values: Mapping[str, Any], *keys: str) -> str:
     """The first of these values with any text; several people become one line."""
     for key in keys:
-        value = held.get(key)
+        value = values.get(key)
         if isinstance(value, list):
             value = ", ".join(
                 str(each.get("name", "") if isinstance(each, Mapping) else each) for each in value[:20]
@@ -318,9 +320,9 @@ def _single(about: Sequence[str], part: _Part) -> Document:
 
 def _joined(about: Sequence[str], index: _Part | None, parts: Sequence[_Part]) -> Document:
     numbers = [part.number for part in parts]
-    own = [number for number in numbers if number is not None]
-    if len(set(own)) < len(parts):
-        own = list(range(1, len(parts) + 1))
+    used_numbers = [number for number in numbers if number is not None]
+    if len(set(used_numbers)) < len(parts):
+        used_numbers = list(range(1, len(parts) + 1))
     texts = ["\n".join(about)]
     length = len(texts[0])
     marks: list[Mark] = []
@@ -334,7 +336,7 @@ def _joined(about: Sequence[str], index: _Part | None, parts: Sequence[_Part]) -
 
     if index is not None:
         write(index.document.text.strip("\n"))
-    for number, part in zip(own, parts, strict=True):
+    for number, part in zip(used_numbers, parts, strict=True):
         document = part.document
         title = f"{number}. {part.title}"
         start = write(f"# {title}")
@@ -362,10 +364,10 @@ def _mapping(archive: _Folder, member: str, load: Any) -> Mapping[str, Any]:
     if member not in archive:
         return {}
     try:
-        held = load(archive.read(member).decode("utf-8", "replace"))
+        mapping = load(archive.read(member).decode("utf-8", "replace"))
     except (ValueError, RecursionError):
         return {}
-    return held if isinstance(held, dict) else {}
+    return mapping if isinstance(mapping, dict) else {}
 
 
 def _loaded(text: str) -> Any:
@@ -378,7 +380,7 @@ def _loaded(text: str) -> Any:
     Plain.add_multi_constructor("", lambda loader, suffix, node: None)
     Plain.add_multi_constructor("!", lambda loader, suffix, node: None)
     try:
-        held = yaml.load(text, Plain)
+        loaded = yaml.load(text, Plain)
     except (yaml.YAMLError, ValueError, RecursionError):
         return {}
-    return held if isinstance(held, dict) else {}
+    return loaded if isinstance(loaded, dict) else {}

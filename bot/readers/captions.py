@@ -57,8 +57,12 @@ def read(name: str, data: bytes, progress: Progress) -> Document:
 
 def clock(seconds: int) -> str:
     """A time as players show it: 1:02:03, or 2:03."""
-    minutes, rest = divmod(seconds, 60)
-    return f"{minutes // 60}:{minutes % 60:02}:{rest:02}" if minutes >= 60 else f"{minutes}:{rest:02}"
+    minutes, seconds_left = divmod(seconds, 60)
+    return (
+        f"{minutes // 60}:{minutes % 60:02}:{seconds_left:02}"
+        if minutes >= 60
+        else f"{minutes}:{seconds_left:02}"
+    )
 
 
 def _cues(lines: list[str]) -> Iterator[_Cue]:
@@ -67,21 +71,21 @@ def _cues(lines: list[str]) -> Iterator[_Cue]:
         times = _TIMES.match(lines[at])
         assert times is not None
         h, m, s, _, end_h, end_m, end_s = times.groups()
-        said: list[str] = []
+        spoken: list[str] = []
         speaker = ""
         for line in lines[at + 1 : after]:
             if not line.strip():
-                if said:
+                if spoken:
                     break  # the next cue's name or a note follows
                 continue
-            if _LEFT_OUT.match(line) and not said:
+            if _LEFT_OUT.match(line) and not spoken:
                 break
             if named := _SPEAKER.search(line):
                 speaker = " ".join(named[1].split())
             if words := " ".join(html.unescape(_TAG.sub("", line)).split()):
-                said.append(words)
+                spoken.append(words)
         start = 3600 * int(h or 0) + 60 * int(m) + int(s)
-        yield _Cue(start, 3600 * int(end_h or 0) + 60 * int(end_m) + int(end_s), speaker, said)
+        yield _Cue(start, 3600 * int(end_h or 0) + 60 * int(end_m) + int(end_s), speaker, spoken)
 
 
 def _paragraphs(cues: Iterator[_Cue]) -> Iterator[tuple[int, str]]:
@@ -89,14 +93,14 @@ def _paragraphs(cues: Iterator[_Cue]) -> Iterator[tuple[int, str]]:
     speaker = ""
     before: list[str] = []
     for cue in cues:
-        said = cue.lines
-        while said and said[0] in before:  # a rolling caption still shows the line above
-            before, said = before[before.index(said[0]) + 1 :], said[1:]
-        if not said:
+        spoken = cue.lines
+        while spoken and spoken[0] in before:  # a rolling caption still shows the line above
+            before, spoken = before[before.index(spoken[0]) + 1 :], spoken[1:]
+        if not spoken:
             end = max(end, cue.end)
             continue
         before = cue.lines
-        text = " ".join(said)
+        text = " ".join(spoken)
         turned = bool(cue.speaker) and cue.speaker != speaker
         full = len(words) + len(text) > _LONGEST or (len(words) >= _LONG and bool(_ENDED.search(words)))
         if words and (turned or full or cue.start - end >= _PAUSE or text.startswith(("- ", "– ", ">>"))):

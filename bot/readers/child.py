@@ -66,12 +66,12 @@ def main(module: str, parent: int) -> None:
             frames.framed(frames.SORRY, {"key": "library.file_unguarded", "values": {"reason": reason}})
         )
         return
-    own = {
+    own_environment = {
         name: getattr(reader, name)
         for name in ("CPU_S", "MEMORY_BYTES", "WALL_BYTES")
         if hasattr(reader, name)
     }
-    limit(parent, **{name.lower(): value for name, value in own.items()})
+    limit(parent, **{name.lower(): value for name, value in own_environment.items()})
     name = json.loads(sys.stdin.buffer.readline())
     try:
         answer = frames.framed(*_answer(read_document, name, sys.stdin.buffer.read(), _ProgressWriter(out)))
@@ -112,8 +112,10 @@ def fault_location(fault: BaseException) -> str:
 
     steps = traceback.extract_tb(fault.__traceback__)
     ours = [step for step in steps if "readers" in Path(step.filename).parts]
-    where = dict.fromkeys(f"{Path(step.filename).name}:{step.lineno}" for step in (*ours[-1:], *steps[-1:]))
-    return f"{type(fault).__name__} at {', '.join(where)}"
+    locations = dict.fromkeys(
+        f"{Path(step.filename).name}:{step.lineno}" for step in (*ours[-1:], *steps[-1:])
+    )
+    return f"{type(fault).__name__} at {', '.join(locations)}"
 
 
 class _ProgressWriter:

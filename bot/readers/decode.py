@@ -67,8 +67,8 @@ def _text(name: str, data: bytes) -> str:
         pass
     patched = data.decode("utf-8", errors="replace")
     broken = patched.count("\ufffd")
-    whole = sum(1 for character in patched if character > "\x7f") - broken
-    if whole >= 10 * broken:  # UTF-8 with a few broken bytes, such as a file cut inside a letter
+    intact = sum(1 for character in patched if character > "\x7f") - broken
+    if intact >= 10 * broken:  # UTF-8 with a few broken bytes, such as a file cut inside a letter
         return _no_controls(name, patched)
     try:
         single = data.decode("cp1252")

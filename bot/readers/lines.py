@@ -185,11 +185,11 @@ def flowing(text: str) -> str:
     flowed: list[str] = []
     paragraph: list[str] = []
     for line, keeps in zip(lines, kept_lines, strict=True):
-        own = bool(keeps) or not line.text.strip() or bool(_OWN_LINE.match(line.text))
-        if paragraph and (own or _ITEM.match(line.text)):
+        own_line = bool(keeps) or not line.text.strip() or bool(_OWN_LINE.match(line.text))
+        if paragraph and (own_line or _ITEM.match(line.text)):
             flowed += _joined(paragraph)
             paragraph = []
-        if own:
+        if own_line:
             flowed.append(line.text)
         else:
             paragraph.append(line.text)

@@ -103,8 +103,8 @@ class _Walk:
         parent, outline = attribute(style, "parent-style-name"), attribute(style, "default-outline-level")
         self._styles[name] = (parent, outline)
         for properties in style:
-            shown = {attribute(properties, "visibility"), attribute(properties, "display")}
-            if local(properties) in _HIDING and shown & {"hidden", "false", "none"}:
+            visibility = {attribute(properties, "visibility"), attribute(properties, "display")}
+            if local(properties) in _HIDING and visibility & {"hidden", "false", "none"}:
                 self._hidden.add(name)
 
     def hidden(self, element: Element) -> bool:
@@ -155,8 +155,8 @@ class _Walk:
                     if local(block) in ("p", "list", "h") and flow(_words(block)) != heading:
                         self.block(block)
         for notes in (inner for inner in page if local(inner) == "notes"):
-            told = (_words(inner) for frame in self._frames(notes, 0) for inner in within(frame, "p"))
-            self._writer.quote("\n".join(words for words in told if flow(words)))
+            notes_text = (_words(inner) for frame in self._frames(notes, 0) for inner in within(frame, "p"))
+            self._writer.quote("\n".join(words for words in notes_text if flow(words)))
 
     def _frames(self, page: Element, depth: int) -> Iterator[Element]:
         for element in page:
@@ -185,12 +185,12 @@ class _Walk:
 
     def _named(self, name: str) -> list[tuple[str, str]]:
         """A style and its base styles, each with its heading level."""
-        found: list[tuple[str, str]] = []
-        while name in self._styles and len(found) < 20:
+        levels: list[tuple[str, str]] = []
+        while name in self._styles and len(levels) < 20:
             parent, outline = self._styles[name]
-            found.append((name, outline))
+            levels.append((name, outline))
             name = parent
-        return [*found, (name, "")]
+        return [*levels, (name, "")]
 
     def _list(self, element: Element, level: int, style: str, depth: int) -> None:
         style = attribute(element, "style-name") or style
@@ -286,11 +286,11 @@ def _cell(cell: Element) -> str:
 
 def _inside(element: Element, top: Element) -> bool:
     """Whether it is inside another box or note within `top`."""
-    above = element.getparent()
-    while above is not None and above is not top:
-        if local(above) in ("text-box", "note"):
+    parent = element.getparent()
+    while parent is not None and parent is not top:
+        if local(parent) in ("text-box", "note"):
             return True
-        above = above.getparent()
+        parent = parent.getparent()
     return False
 
 

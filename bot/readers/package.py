@@ -44,8 +44,10 @@ def local(element: Element) -> str:
 
 def attribute(element: Element, name: str) -> str:
     """An attribute by its name, in any namespace; those with a namespace come first."""
-    own = element.get(name, "")
-    return next((str(value) for key, value in element.items() if str(key).endswith("}" + name)), own)
+    with_namespace = element.get(name, "")
+    return next(
+        (str(value) for key, value in element.items() if str(key).endswith("}" + name)), with_namespace
+    )
 
 
 def child(element: Element | None, *names: str) -> Element | None:
@@ -59,8 +61,8 @@ def child(element: Element | None, *names: str) -> Element | None:
 
 def children(element: Element | None, *names: str) -> list[Element]:
     """The children of the element that `child` finds."""
-    found = child(element, *names)
-    return [] if found is None else list(found)
+    element_found = child(element, *names)
+    return [] if element_found is None else list(element_found)
 
 
 def within(element: Element | None, name: str) -> Iterator[Element]:
@@ -113,5 +115,5 @@ def title(root: Element | None) -> str:
 
 def persons_title(words: str) -> str:
     """A title on one line; "" for titles that programs and templates set."""
-    written = " ".join(words.split())
-    return "" if len(written) > _MOST_TITLE or _NO_TITLE.fullmatch(written) else written
+    one_line = " ".join(words.split())
+    return "" if len(one_line) > _MOST_TITLE or _NO_TITLE.fullmatch(one_line) else one_line

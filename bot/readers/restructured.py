@@ -104,11 +104,11 @@ def _teach(text: str) -> None:
         # A signature (py:function), or the title of a box, a tab or an exercise.
         head = " ".join(" ".join(self.arguments).split())
         made = [nodes.paragraph(head, head)] if head else []
-        held = nodes.container()
-        self.state.nested_parse(self.content, self.content_offset, held)
-        return [*made, *held.children]
+        container = nodes.container()
+        self.state.nested_parse(self.content, self.content_offset, container)
+        return [*made, *container.children]
 
-    own = type(
+    directive_class = type(
         "Own",
         (Directive,),
         {
@@ -120,9 +120,9 @@ def _teach(text: str) -> None:
         },
     )
     for kind in {match[1].lower() for match in _DIRECTIVE.finditer(text)}:
-        known = english.directives.get(kind, kind) in directives._directive_registry
-        if not known or kind in _QUIET or kind in _CODE:
-            directives.register_directive(kind, own)
+        registered = english.directives.get(kind, kind) in directives._directive_registry
+        if not registered or kind in _QUIET or kind in _CODE:
+            directives.register_directive(kind, directive_class)
 
     def role(role: str, rawtext: str, text: str, *_: Any) -> tuple[list[Any], list[Any]]:
         match = _TARGET.match(text)
@@ -192,9 +192,9 @@ class _Walk:
             first = True
             parts = item.children if hasattr(item, "children") else []
             if _tag(item) in ("definition_list_item", "field", "option_list_item"):
-                told = [flow(_words(part)) for part in parts]
+                field_words = [flow(_words(part)) for part in parts]
                 body = parts[-1].children if parts else []
-                lead = ", ".join(told[:-1])
+                lead = ", ".join(field_words[:-1])
                 plain = [part for part in body if _tag(part) == "paragraph"]
                 words = flow(_words(plain[0])) if plain else ""
                 self._writer.item(f"{lead}: {words}".rstrip(" "), depth=inner_depth)

@@ -103,9 +103,9 @@ def _words(item: Element) -> str:
 
 def _formats(root: Element | None) -> list[Format]:
     """The formats by the number of a cell's style."""
-    own = {each.get("numFmtId", ""): each.get("formatCode", "") for each in within(root, "numFmt")}
+    custom_codes = {each.get("numFmtId", ""): each.get("formatCode", "") for each in within(root, "numFmt")}
     return [
-        shown_as(own.get(id := each.get("numFmtId", "0"), "") or _BUILT_IN.get(number(id), ""))
+        shown_as(custom_codes.get(id := each.get("numFmtId", "0"), "") or _BUILT_IN.get(number(id), ""))
         for each in children(root, "cellXfs")
     ]
 
@@ -113,7 +113,7 @@ def _formats(root: Element | None) -> list[Format]:
 def shown_as(code: str) -> Format:
     """The format for a positive number that a format code (18.8.31) defines."""
     code = code.partition(";")[0]
-    said = " ".join(word for match in _SAID.finditer(code) for word in match.groups() if word)
+    literal_words = " ".join(word for match in _SAID.finditer(code) for word in match.groups() if word)
     plain = _SAID.sub("", code)
     elapsed = bool(_ELAPSED.search(plain))
     letters = _BRACKETS.sub("", plain).lower()
@@ -124,7 +124,7 @@ def shown_as(code: str) -> Format:
     date, time = any(one in letters for one in "yd"), elapsed or any(one in letters for one in "hs")
     if date or time or "mmm" in letters:
         return Format(date=date or not time, time=time)
-    currency = _CURRENCY.search(said) or _CURRENCY.search(plain)
+    currency = _CURRENCY.search(literal_words) or _CURRENCY.search(plain)
     digits = _DECIMALS.search(plain)
     if digits is None:
         return Format()
@@ -179,7 +179,7 @@ class _Sheet:
         self, elements: Iterator[Element], progress: Progress, at: tuple[int, int]
     ) -> Iterator[dict[int, str]]:
         """The sheet's rows in order, each as cells by column; an empty row for missing ones."""
-        found: dict[int, dict[int, str]] = {}
+        merged: dict[int, dict[int, str]] = {}
         last = 0
         for element in elements:
             kind = local(element)
@@ -189,16 +189,16 @@ class _Sheet:
             elif kind == "row":
                 last = number(element.get("r"), last + 1)
                 if element.get("hidden") not in _TRUE and (cells := self._cells(element)):
-                    found[last] = cells
+                    merged[last] = cells
                 if last % _EVERY == 0:
                     progress(*at)
             elif kind == "mergeCell":
-                _merge(found, element.get("ref", ""))
+                _merge(merged, element.get("ref", ""))
         before = 0
-        for place in sorted(found):
+        for place in sorted(merged):
             if place > before + 1:
                 yield {}
-            yield found[place]
+            yield merged[place]
             before = place
 
     def _cells(self, row: Element) -> dict[int, str]:
@@ -215,10 +215,10 @@ class _Sheet:
     def _value(self, cell: Element) -> str:
         kind = cell.get("t", "n")
         if kind == "inlineStr":
-            held = child(cell, "is")
-            return _words(held) if held is not None else ""
-        held = child(cell, "v")
-        value = (held.text or "") if held is not None else ""
+            value_element = child(cell, "is")
+            return _words(value_element) if value_element is not None else ""
+        value_element = child(cell, "v")
+        value = (value_element.text or "") if value_element is not None else ""
         if not value:
             formula = child(cell, "f")
             return f"={formula.text}" if formula is not None and formula.text else ""
@@ -244,16 +244,16 @@ def _place(reference: str) -> tuple[int, int] | None:
     return column, int(match[2])
 
 
-def _merge(found: dict[int, dict[int, str]], reference: str) -> None:
+def _merge(merged: dict[int, dict[int, str]], reference: str) -> None:
     """Note a merged cell, whose value is repeated in each of its rows."""
     first, _, last = reference.partition(":")
     begin, end = _place(first), _place(last)
     if begin is None or end is None:
         return
     (column, top), (_, bottom) = begin, end
-    text = found.get(top, {}).get(column, "")
+    text = merged.get(top, {}).get(column, "")
     if not text or len(text) > _REPEATED or bottom - top > _FILLED:
         return
     for row in range(top + 1, bottom + 1):
-        if row in found:
-            found[row].setdefault(column, text)
+        if row in merged:
+            merged[row].setdefault(column, text)

@@ -162,8 +162,8 @@ class _Slide:
 
 def _placeholder(shape: Element) -> str | None:
     """The shape's placeholder on its layout; None if it has none."""
-    held = next(within(shape[0], "ph"), None) if len(shape) else None
-    return None if held is None else held.get("type", "")
+    placeholder = next(within(shape[0], "ph"), None) if len(shape) else None
+    return None if placeholder is None else placeholder.get("type", "")
 
 
 def _paragraphs(shape: Element) -> list[Element]:
@@ -187,11 +187,11 @@ def _text(paragraph: Element) -> str:
 
 def _fallen_back(element: Element, top: Element) -> bool:
     """Whether the words are only a fallback for programs that do not support the others."""
-    above = element.getparent()
-    while above is not None and above is not top:
-        if local(above) == "Fallback":
+    parent = element.getparent()
+    while parent is not None and parent is not top:
+        if local(parent) == "Fallback":
             return True
-        above = above.getparent()
+        parent = parent.getparent()
     return False
 
 

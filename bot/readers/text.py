@@ -98,11 +98,16 @@ def _headings(lines: list[Line], covered: bytearray) -> list[Heading]:
             and line.text.lstrip()[0] in "=-"
             and (rule := _SETEXT.match(line.text))
         ):
-            above = lines[at - 1].text
-            alone = at < 2 or not lines[at - 2].text.strip() or covered[at - 2]
-            if above.strip() and alone and not _NOT_A_PARAGRAPH.match(above) and len(above) <= 200:
-                words = plain(above)
-                if words and not _ATX.match(above):
+            line_above = lines[at - 1].text
+            stands_alone = at < 2 or not lines[at - 2].text.strip() or covered[at - 2]
+            if (
+                line_above.strip()
+                and stands_alone
+                and not _NOT_A_PARAGRAPH.match(line_above)
+                and len(line_above) <= 200
+            ):
+                words = plain(line_above)
+                if words and not _ATX.match(line_above):
                     headings.append((at - 1, 1 if rule.group(1)[0] == "=" else 2, words, False))
     return headings
 

@@ -98,8 +98,10 @@ class Writer:
             table_rows[0][0] = self._opened(table_rows[0][0])
             width = max(map(len, table_rows))
             padded = width if width * len(table_rows) <= _PADDED else 0
-            head, *rest = (_row([*row, *[""] * (padded - len(row))]) for row in table_rows)
-            self._block("table", "\n".join([head, _row(["---"] * max(padded, len(table_rows[0]))), *rest]))
+            head, *table_body = (_row([*row, *[""] * (padded - len(row))]) for row in table_rows)
+            self._block(
+                "table", "\n".join([head, _row(["---"] * max(padded, len(table_rows[0]))), *table_body])
+            )
         self._turned += len(marks)
 
     def see(self, target: str) -> None:

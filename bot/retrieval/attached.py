@@ -1,6 +1,6 @@
 """Files attached to a question, searched like a shelf: read and chunked on the first search, kept only in memory.
 
-It replaces the rows and vectors of the storage. Independent of runs.
+`Attached` stands in for the rows and vectors of the storage. Independent of runs.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class Attached:
         self._opening = asyncio.Lock()
         self._vectors: dict[str, NDArray[np.float32]] = {}
 
-    async def of(
+    async def open(
         self, space: str, shelf: str, pins: Pins | None = None, *, newest: bool = False
     ) -> OpenShelf:
         async with self._opening:
@@ -69,9 +69,9 @@ class Attached:
         documents = self._documents.values()
         return [(document.source, *part) for document in documents for part in unread_parts(document.unread)]
 
-    async def whole(self, space: str, most: int) -> list[PassageRow]:
+    async def all_passages(self, space: str, most: int) -> list[PassageRow]:
         """All passages in order, if their texts have at most `most` characters together; otherwise none."""
-        await self.of(space, "")
+        await self.open(space, "")
         chunks = [(document, chunk) for document in self._documents.values() for chunk in document.chunks]
         if sum(len(chunk.text) for _, chunk in chunks) > most:
             return []

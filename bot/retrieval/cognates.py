@@ -84,18 +84,18 @@ class Cognates:
         self._sizes = sizes
         self._postings = {gram: np.array(pairs, dtype=np.int32) for gram, pairs in postings.items()}
 
-    def of(self, word: str, language: str, most: int = MOST) -> list[tuple[int, float]]:
+    def matches(self, word: str, language: str, most: int = MOST) -> list[tuple[int, float]]:
         """(number of a term, likeness 0..1) of the terms that a word of that language may correspond to, likeliest
         first.
         """
         import numpy as np
 
-        same = self._exact.get(fold(word))
+        exact = self._exact.get(fold(word))
         if len(word) < SHORTEST or word[0].isdigit():
-            return [(self._numbers[same], 1.0)] if same is not None else []
+            return [(self._numbers[exact], 1.0)] if exact is not None else []
         likeness = self._likeness(_plain(_written_as(word, language, self._language)))
-        if same is not None:
-            likeness[same] = 1.0
+        if exact is not None:
+            likeness[exact] = 1.0
         enough = np.flatnonzero(likeness >= LEAST)
         best = enough[np.argsort(-likeness[enough], kind="stable")[:most]]
         return [(self._numbers[int(at)], float(likeness[at])) for at in best]

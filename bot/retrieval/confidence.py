@@ -13,54 +13,60 @@ from typing import NamedTuple
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """The evidence for the best passages.
-
-    `title`: a title was looked up. `share` (0..1): of the weight of the question's words (function words aside), how
-    much one of the best passages says, a word said n times counting n / (n + 1). `worth`: the same as a sum, in words
-    that no other passage holds. `words`: the number of the question's words. `size`: the shelf's chunks. `name`: a bare
-    phrase, or "What is …?" of one. `apart`: names in it (capitals inside a sentence) whose words occur together in no
-    passage. `unsaid`: none of the best passages says all words of the name. `phrase`, `about`: how passages mention the
-    name (bot.retrieval.mention). `headed`: the question names the heading of one of the passages.
-
-    `likeness`: the nearest passage's cosine, None without a vote (also of the passage that says most, because a model
-    that cannot read it must not count against it). `lead`: how far it is ahead of other passages, None if there are too
-    few. `agreement` (0..1): how near the best passage comes to being the best by words and by vectors.
-
-    `foreign`: the passages are in another language than the question, so that only words that look alike count; `match`
-    is then the best passage's score by words, as a share of the weight of all such words, or None between languages
-    whose spellings are not known.
-    """
+    """What was measured on the best passages for a question."""
 
     title: bool = False
+    """Whether the question is the title of a section or a document."""
     share: float = 0.0
+    """0..1: the share of the question's words (by weight, without function words) that the best passage contains. A
+    word that occurs n times counts n / (n + 1).
+    """
     worth: float = 0.0
+    """The same as a sum, in units of the weight of a word that only one passage contains."""
     words: int = 0
+    """The number of the question's words."""
     size: int = 0
+    """The number of the shelf's chunks."""
     name: bool = False
+    """Whether the question is a bare phrase, or "What is …?" of one."""
     apart: int = 0
+    """How many names in the question (capitals inside a sentence) have words that no passage contains together."""
     unsaid: bool = False
+    """Whether none of the best passages contains all words of the name."""
     phrase: bool = False
+    """Whether a passage mentions the name as one phrase; see `bot.retrieval.mention`."""
     about: bool = False
+    """Whether a passage mentions the name as its subject."""
     headed: bool = False
+    """Whether the question contains the heading of one of the passages."""
     likeness: float | None = None
+    """The cosine of the nearest passage. None without vectors, or if the model does not know the language of the
+    passage with the largest share.
+    """
     lead: float | None = None
+    """How far that cosine is ahead of those of other passages; None if there are too few."""
     agreement: float = 0.0
+    """0..1: how near the best passage comes to being the best both by words and by vectors."""
     foreign: bool = False
+    """Whether the passages are in another language than the question, so that only similar words count."""
     match: float | None = None
+    """For foreign passages: the best score by words, as a share of the weight of all similar words. None between
+    languages whose spellings are not known.
+    """
 
 
 @dataclass(frozen=True, slots=True)
 class Likeness:
-    """Which of an embedder's cosines are neutral (`even`), and where cosines count: with `abroad` between two
-    languages, where the same meaning is less alike, otherwise within one. `lead` is the neutral value for how far the
-    nearest is ahead.
-
-    None instead of a Likeness ignores the cosines, because those of one model say nothing about another's.
+    """How an embedder's cosines are read as evidence. None instead of a Likeness ignores them, because those of one
+    model say nothing about another's.
     """
 
     even: float = 0.68
+    """The cosine of the nearest passage that speaks neither for nor against an answer."""
     lead: float = 0.09
+    """The lead over other passages that speaks neither for nor against it."""
     abroad: bool = False
+    """Whether cosines count only between two languages, where the same meaning is less similar, or only within one."""
 
 
 BGE_SMALL = Likeness()
@@ -141,9 +147,9 @@ def features(evidence: Evidence, likeness: Likeness | None) -> dict[str, float]:
     passage contains. A single word counts as mentioned only if a passage is about it. A small shelf says each name once
     or twice, and few names of other books, so it needs less.
     """
-    near = ahead = 0.0
+    nearness = ahead = 0.0
     if likeness is not None and evidence.likeness is not None:
-        near = evidence.likeness - likeness.even
+        nearness = evidence.likeness - likeness.even
         ahead = 0.0 if evidence.lead is None else evidence.lead - likeness.lead
     name, single = evidence.name, evidence.words == 1
     short, long = _MANY
@@ -160,7 +166,7 @@ def features(evidence: Evidence, likeness: Likeness | None) -> dict[str, float]:
         "unsaid": name and evidence.unsaid,
         "headed": evidence.headed,
         "match": _MATCH if evidence.match is None else evidence.match,
-        "likeness": near,
+        "likeness": nearness,
         "lead": ahead,
         "agreement": evidence.agreement,
         "name": name,
@@ -181,14 +187,14 @@ class Verdict(NamedTuple):
     doubtful: bool
 
 
-def verdict(above: float, evidence: Evidence) -> Verdict:
-    """The verdict for a margin. A bare phrase all of whose words one passage says is at least doubtful."""
-    said = evidence.name and not evidence.unsaid and not evidence.foreign and evidence.share > 0
-    return Verdict(above >= 0, above < 0 and (said or above >= -DOUBTFUL))
+def verdict(margin: float, evidence: Evidence) -> Verdict:
+    """The verdict for a margin. A bare phrase is at least doubtful if one passage contains all of its words."""
+    says_name = evidence.name and not evidence.unsaid and not evidence.foreign and evidence.share > 0
+    return Verdict(margin >= 0, margin < 0 and (says_name or margin >= -DOUBTFUL))
 
 
 def margin(evidence: Evidence, likeness: Likeness | None = BGE_SMALL) -> float:
-    """How far the evidence is above the bar for an answer, or below it."""
+    """How far the evidence is above the bar for an answer; negative below it."""
     if evidence.title:
         return math.inf
     if not evidence.words or not evidence.size:
@@ -201,5 +207,5 @@ def margin(evidence: Evidence, likeness: Likeness | None = BGE_SMALL) -> float:
         if weights is ABROAD_BY_WORDS and evidence.match is None:
             # Between languages whose spellings are not known, words that look alike prove nothing.
             return -math.inf
-    found = features(evidence, likeness)
-    return sum(weight * found[name] for name, weight in weights.items())
+    values = features(evidence, likeness)
+    return sum(weight * values[name] for name, weight in weights.items())

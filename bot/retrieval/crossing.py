@@ -33,18 +33,18 @@ class Crossing:
         self._documents = documents
         self._embedding = embedding
 
-    async def of(
+    async def vectors_for(
         self, space: str, shelf: str, question: str | None, books: Collection[str]
     ) -> OtherVectors | None:
         """The second set for a question in the language `question` on a shelf whose books are in the languages `books`,
         if the first model does not know both; None if there is none.
         """
-        known = self._embedding.other_languages
-        others = sorted(book for book in books if book != question and book in known)
-        if question not in known or not others:
+        comparable = self._embedding.other_languages
+        book_languages = sorted(book for book in books if book != question and book in comparable)
+        if question not in comparable or not book_languages:
             return None
         name = self._embedding.other_name
-        lacking = await self._documents.ask_other_vectors(space, shelf, name, others)
+        lacking = await self._documents.ask_other_vectors(space, shelf, name, book_languages)
         rows = await self._documents.list(space, shelf, every_kind=True)
         ready = frozenset(
             row.id for row in rows if row.other_embedder == name and row.other_embedded >= row.chunk_count

@@ -178,20 +178,22 @@ class _Packed:
         for layer in range(self._layers):
             at = f"l{layer}."
             query, key, value = (self._product(graph, state, f"{at}{part}", self.width) for part in "qkv")
-            told = graph.node("MultiHeadAttention", [query, key, value, "", "lengths"], num_heads=self._heads)
-            told = self._product(graph, told, f"{at}ao", self.width)
-            state = self._norm(graph, told, state, f"{at}aln")
+            attention = graph.node(
+                "MultiHeadAttention", [query, key, value, "", "lengths"], num_heads=self._heads
+            )
+            attention = self._product(graph, attention, f"{at}ao", self.width)
+            state = self._norm(graph, attention, state, f"{at}aln")
             inner = graph.node("Gelu", [self._product(graph, state, f"{at}fi", self.width)])
             state = self._norm(graph, self._product(graph, inner, f"{at}fo", self._inner), state, f"{at}oln")
             if layer + 1 in (*_EARLIER_LAYERS, self._layers):
                 graph.output(state, "float32", ("texts", "tokens", self.width))
         return graph
 
-    def _norm(self, graph: Graph, state: str, beside: str | None, name: str) -> str:
+    def _norm(self, graph: Graph, state: str, residual: str | None, name: str) -> str:
         weights = [graph.tensor(f"{name}.{part}", self.floats(f"{name}.{part}")) for part in "wb"]
-        if beside is None:
+        if residual is None:
             return graph.node("LayerNormalization", [state, *weights], domain="", epsilon=self._epsilon)
-        return graph.node("SkipLayerNormalization", [state, beside, *weights], epsilon=self._epsilon)
+        return graph.node("SkipLayerNormalization", [state, residual, *weights], epsilon=self._epsilon)
 
     def _product(self, graph: Graph, state: str, name: str, width: int) -> str:
         """Multiply `state` by a four-bit matrix and add its bias. Returns the result's name."""

@@ -75,7 +75,7 @@ class Editions:
         self._open: OrderedDict[tuple[str, str], OpenShelf] = OrderedDict()
         self._loading = asyncio.Lock()
 
-    async def of(
+    async def open(
         self, space: str, shelf: str, pins: Pins | None = None, *, newest: bool = False
     ) -> OpenShelf:
         """A shelf as pinned in `pins`; a missing one is read and pinned. `newest`: the present edition is read and

@@ -89,8 +89,8 @@ class Embedding:
     @property
     def other_languages(self) -> frozenset[str]:
         """The languages between which a second set of vectors helps; none if it is disabled."""
-        wanted = self.configured and self.other_name not in ("none", self.name)
-        return _ENPT if wanted else frozenset()
+        enabled = self.configured and self.other_name not in ("none", self.name)
+        return _ENPT if enabled else frozenset()
 
     async def other(self, *, fetch: bool = False) -> Embedder | None:
         """The embedder for questions in another language than the books'; None if none is wanted, or none loads.
@@ -113,7 +113,7 @@ class Embedding:
         return self._other
 
     async def _load_other(self) -> UserError | None:
-        """Load it; the reason why that failed, or None on success. A failure is tried again next time."""
+        """Load the other model; returns the reason why that failed, or None. A failure is tried again next time."""
         async with self._loading:
             if self._other is None:
                 try:
@@ -132,8 +132,8 @@ class Embedding:
         first = await self.get()
         if first is not None and (first.languages is None or first.languages.issuperset(languages)):
             return first
-        known = self.other_languages.issuperset(languages)
-        return await self.other(fetch=fetch and first is not None) if known else None
+        comparable = self.other_languages.issuperset(languages)
+        return await self.other(fetch=fetch and first is not None) if comparable else None
 
     async def fetch(self) -> None:
         """Fetch the model's files if they are not on the disk yet. A failure leaves `missing` set."""

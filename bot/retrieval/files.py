@@ -88,14 +88,14 @@ def walk(root: Path, unreadable: Callable[[str, OSError], None]) -> Iterator[tup
     """
     folders = [("", iter(_entries(str(root), "", unreadable)))]
     while folders:
-        within, entries = folders[-1]
+        parent, entries = folders[-1]
         if (entry := next(entries, None)) is None:
             folders.pop()
         elif entry.is_dir(follow_symlinks=False):
-            below = f"{within}{entry.name}/"
-            folders.append((below, iter(_entries(entry.path, below, unreadable))))
+            path = f"{parent}{entry.name}/"
+            folders.append((path, iter(_entries(entry.path, path, unreadable))))
         elif entry.name.lower().endswith(SUFFIXES):
-            yield composed(within + entry.name), entry
+            yield composed(parent + entry.name), entry
 
 
 def _entries(folder: str, within: str, unreadable: Callable[[str, OSError], None]) -> list[os.DirEntry[str]]:

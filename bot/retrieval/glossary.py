@@ -72,12 +72,12 @@ def _entries() -> Mapping[tuple[str, str], Mapping[str, tuple[str, ...]]]:
     for entry in _TERMS.replace("\n", "|").split("|"):
         english, _, portuguese = entry.partition(":")
         stems = {"en": terms(english, "en"), "pt": terms(portuguese, "pt")}
-        for language, other in (("en", "pt"), ("pt", "en")):
+        for language, translation in (("en", "pt"), ("pt", "en")):
             for stem in stems[language]:
-                by[language].setdefault(stem, []).extend(stems[other])
+                by[language].setdefault(stem, []).extend(stems[translation])
     return {
-        (language, other): {stem: tuple(dict.fromkeys(stems)) for stem, stems in by[language].items()}
-        for language, other in (("en", "pt"), ("pt", "en"))
+        (language, translation): {stem: tuple(dict.fromkeys(stems)) for stem, stems in by[language].items()}
+        for language, translation in (("en", "pt"), ("pt", "en"))
     }
 
 

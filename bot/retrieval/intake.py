@@ -205,11 +205,11 @@ class Intake:
         named = not item.kind and any(
             row.source == item.name for row in await self._documents.find(space, shelf, item.name)
         )
-        same = await self._documents.by_sha(space, shelf, sha256)
-        if same is not None and (same.source == item.name or not named):
-            if item.recognize and same.source == item.name and not recognized(same.unread):
+        same_file = await self._documents.by_sha(space, shelf, sha256)
+        if same_file is not None and (same_file.source == item.name or not named):
+            if item.recognize and same_file.source == item.name and not recognized(same_file.unread):
                 return True  # the same file, now with the text of its pictures
-            return replaced(_result(item, same), known=True)
+            return replaced(_result(item, same_file), known=True)
         if named and not replace:
             raise UserError("library.name_taken", name=item.name, shelf=shelf)
         return named

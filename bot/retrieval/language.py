@@ -221,9 +221,9 @@ def _bound(words: str, shelf_languages: frozenset[str], likely: str, enough: int
         language: len(question_words & function_words) for language, function_words in FUNCTION_WORDS.items()
     }
     most = max(counts.values())
-    more = most - max((counts.get(language, 0) for language in shelf_languages), default=0)
+    surplus = most - max((counts.get(language, 0) for language in shelf_languages), default=0)
     tied = [language for language, count in counts.items() if count == most]
-    if more < _BINDING and (more < enough or likely not in tied):
+    if surplus < _BINDING and (surplus < enough or likely not in tied):
         return None
     return likely if likely in tied else tied[0]
 

@@ -79,12 +79,12 @@ class Library:
         pinned._pins = {}
         return pinned
 
-    def within(self, attached: Attached) -> Library:
+    def on_files(self, attached: Attached) -> Library:
         """A copy whose `search` and `languages` use the files of one question instead of a shelf."""
-        within = copy.copy(self)
-        within._editions = within._passages = within._nearest = attached
-        within._crossing = None
-        return within
+        copied = copy.copy(self)
+        copied._editions = copied._passages = copied._nearest = attached
+        copied._crossing = None
+        return copied
 
     async def shelf_for(self, space: str, shelf: str | None, default: str) -> str:
         """The shelf that a question goes to: the named one, else `default`, else the only existing one.
@@ -110,7 +110,7 @@ class Library:
 
     async def languages(self, space: str, shelf: str) -> list[str]:
         """The languages of a shelf's books, as ISO 639-1."""
-        return (await self._editions.of(space, shelf, self._pins)).shelf.languages
+        return (await self._editions.open(space, shelf, self._pins)).shelf.languages
 
     @tracing.retrieval
     async def search(
@@ -138,7 +138,7 @@ class Library:
         if second_look:  # after the passages found by titles
             candidates = max(candidates, limit + self._settings.rerank_top)
         for newest in (False, True):
-            opened = await self._editions.of(space, shelf, self._pins, newest=newest)
+            opened = await self._editions.open(space, shelf, self._pins, newest=newest)
             notices: list[str] = []
             ranked, options = await self._ranked(
                 space, shelf, opened, question, candidates, notices, lookup=lookup, within=within
@@ -150,8 +150,8 @@ class Library:
                 break  # otherwise a book was removed during the search
         if ranked.weighed:
             chunks = [rows[id].chunk for id in ranked.weighed if id in rows]
-            said = [(c.breadcrumb, c.text, opened.shelf.language_of(c.document_id) or "") for c in chunks]
-            ranked = await asyncio.to_thread(reread, ranked, said, options)
+            mentions = [(c.breadcrumb, c.text, opened.shelf.language_of(c.document_id) or "") for c in chunks]
+            ranked = await asyncio.to_thread(reread, ranked, mentions, options)
         if second_look:
             texts = {
                 name: f"{SEPARATOR.join(row.path) or row.title}\n{row.chunk.text}"
@@ -174,12 +174,12 @@ class Library:
             doubtful=ranked.doubtful and bool(passages),
         )
 
-    async def whole(self, space: str, attached: Attached, most: int) -> list[Passage]:
+    async def all_passages(self, space: str, attached: Attached, most: int) -> list[Passage]:
         """All passages of a question's files in order, if they have at most `most` characters together; otherwise none.
 
-        For a library made by `within`.
+        For a library made by `on_files`.
         """
-        rows = {row.chunk.id: row for row in await attached.whole(space, most)}
+        rows = {row.chunk.id: row for row in await attached.all_passages(space, most)}
         hits = [Hit(id, row.chunk.document_id, row.chunk.section, 0.0, "search") for id, row in rows.items()]
         return await self._expanded(space, hits, rows, 0)
 
@@ -202,21 +202,24 @@ class Library:
                 notices.append("rules.vectors_other")
         languages = opened.shelf.languages
         language = await asyncio.to_thread(detect_question, question, languages)
-        dense, other = None, None
+        dense, second_set = None, None
         inside = frozenset(document for document, _, _ in within) if within else frozenset()
         if embedder is not None and any(
             may_vote(embedder.languages, language, book_language) for book_language in languages
         ):
             dense = await self._nearest.chunks(space, shelf, opened, question, embedder, notices, inside)
         elif embedder is not None and self._crossing is not None:
-            other = await self._crossing.of(space, shelf, language, languages)
-        if other is not None and other.embedder is not None:
-            embedder = other.embedder
-            if wanted := other.documents & inside if inside else other.documents:
-                dense = await self._nearest.chunks(space, shelf, opened, question, embedder, notices, wanted)
+            second_set = await self._crossing.vectors_for(space, shelf, language, languages)
+        if second_set is not None and second_set.embedder is not None:
+            embedder = second_set.embedder
+            if document_ids := second_set.documents & inside if inside else second_set.documents:
+                dense = await self._nearest.chunks(
+                    space, shelf, opened, question, embedder, notices, document_ids
+                )
         if language is not None and language not in languages and not dense:
-            pending, known = other is not None and other.pending, self._embedding.other_languages
-            unknown = known and not (language in known and known.intersection(languages))
+            pending = second_set is not None and second_set.pending
+            comparable = self._embedding.other_languages
+            unknown = comparable and not (language in comparable and comparable.intersection(languages))
             reason = "_soon" if pending else "_unknown" if unknown else ""
             notices.append(f"rules.other_language{reason}")
         options = Options(
@@ -278,7 +281,7 @@ class Library:
         """Sections named `name` (exactly, by an alias, or nearly), including the homonyms of several books."""
         sections: list[SectionText] = []
         for shelf_name in [shelf] if shelf else list(await self._shelves.all(space)):
-            opened = await self._editions.of(space, shelf_name, self._pins)
+            opened = await self._editions.open(space, shelf_name, self._pins)
             for match in await asyncio.to_thread(opened.shelf.lookup, name, 8):
                 text = await self._section(space, opened, match.document_id, match.section or 0)
                 if text is not None:
@@ -295,7 +298,7 @@ class Library:
 
     async def says(self, space: str, shelf: str, name: str) -> bool:
         """Whether any book of the shelf says all words of a name."""
-        opened = await self._editions.of(space, shelf, self._pins)
+        opened = await self._editions.open(space, shelf, self._pins)
         return opened.shelf.says(name)
 
     async def section_of(self, space: str, chunk: str) -> SectionText | None:
@@ -303,7 +306,7 @@ class Library:
         row = (await self._passages.get(space, [chunk])).get(chunk)
         if row is None:
             return None
-        opened = await self._editions.of(space, row.shelf, self._pins)
+        opened = await self._editions.open(space, row.shelf, self._pins)
         return await self._section(space, opened, row.chunk.document_id, row.chunk.section)
 
     async def _section(
@@ -325,7 +328,7 @@ class Library:
             names = [shelf] if shelf else list(await self._shelves.all(space))
             titles: list[str] = []
             for name in names:
-                titles += (await self._editions.of(space, name, self._pins)).shelf.complete(
+                titles += (await self._editions.open(space, name, self._pins)).shelf.complete(
                     prefix, COMPLETIONS
                 )
             return list(dict.fromkeys(titles))[:COMPLETIONS]

@@ -33,7 +33,8 @@ _ENDINGS = 8  # the characters by which an item may exceed the name, for its art
 
 
 def mentioned(name: str, passages: Iterable[tuple[str, str, str]]) -> tuple[bool, bool]:
-    """Whether any of these passages (breadcrumb, text, language) mentions the name (as one phrase, as its subject).
+    """Whether any of these passages mentions the name as one phrase, and whether one does as its subject. Passages are
+    (breadcrumb, text, language).
 
     Function words are not part of a phrase. A one-word name is a subject only if it is a whole list item, such as a
     monster in a list of monsters, because sentences may begin with any word. It is a phrase if it is in parentheses
@@ -43,39 +44,43 @@ def mentioned(name: str, passages: Iterable[tuple[str, str, str]]) -> tuple[bool
     phrase = about = False
     name = _ASIDE.sub(" ", name)
     for breadcrumb, text, language in passages:
-        wanted = content_terms(name, language)
-        if not wanted or not set(wanted) <= {
+        name_terms = content_terms(name, language)
+        if not name_terms or not set(name_terms) <= {
             *content_terms(text, language),
             *content_terms(breadcrumb, language),
         }:
             continue
-        if any(content_terms(heading, language) == wanted for heading in breadcrumb.split(SEPARATOR)):
+        if any(content_terms(heading, language) == name_terms for heading in breadcrumb.split(SEPARATOR)):
             return True, True
-        if len(wanted) > 1:
+        if len(name_terms) > 1:
             for sentence in _BREAK.split(text):
-                at = _place(wanted, content_terms(sentence, language))
+                at = _place(name_terms, content_terms(sentence, language))
                 phrase, about = phrase or at >= 0, about or at == 0
-            about = about or _place(wanted, content_terms(breadcrumb, language)) >= 0
+            about = about or _place(name_terms, content_terms(breadcrumb, language)) >= 0
         else:
             phrase = phrase or any(
-                content_terms(short, language) == wanted for short in _SHORT_FORM.findall(text)
+                content_terms(short, language) == name_terms for short in _SHORT_FORM.findall(text)
             )
             if _spelt_out(name.strip(), text):
                 return True, True
         longest = len(name) + _ENDINGS
         about = about or any(
-            content_terms(item, language) == wanted for item in _ITEM.split(text) if 0 < len(item) <= longest
+            content_terms(item, language) == name_terms
+            for item in _ITEM.split(text)
+            if 0 < len(item) <= longest
         )
-        phrase = phrase or (about and len(wanted) > 1)
+        phrase = phrase or (about and len(name_terms) > 1)
         if phrase and about:
             break
     return phrase, about
 
 
-def _place(wanted: Sequence[str], said: Sequence[str]) -> int:
+def _place(name_terms: Sequence[str], text_terms: Sequence[str]) -> int:
     """The position where these terms first follow one another; -1 if nowhere."""
-    length = len(wanted)
-    return next((at for at in range(len(said) - length + 1) if said[at : at + length] == wanted), -1)
+    length = len(name_terms)
+    return next(
+        (at for at in range(len(text_terms) - length + 1) if text_terms[at : at + length] == name_terms), -1
+    )
 
 
 def _spelt_out(name: str, text: str) -> bool:

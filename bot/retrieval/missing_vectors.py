@@ -99,34 +99,34 @@ class MissingVectors:
         if await asyncio.to_thread(self._vectors.untouched) and await self._documents.forget_vectors():
             _log.warning("the folder of vectors is gone: they are made again")
         await self._foresee()
-        due = await self._documents.without_vectors()
-        other = await self._documents.without_other_vectors(self._embedding.other_name)
-        if not due and not other:
+        lacking = await self._documents.without_vectors()
+        lacking_second = await self._documents.without_other_vectors(self._embedding.other_name)
+        if not lacking and not lacking_second:
             return True
         try:
-            if due and await self._intake.ready_for_vectors(due[0].space) == "absent":
+            if lacking and await self._intake.ready_for_vectors(lacking[0].space) == "absent":
                 return False
-            for row in due:
+            for row in lacking:
                 await self._make(row)
-            return not other or await self._make_others(other)
+            return not lacking_second or await self._make_others(lacking_second)
         finally:
             await self._intake.release_memory()
 
     async def _foresee(self) -> None:
         """Request the vectors that books will need if their space's language is not theirs."""
         name, languages = self._embedding.other_name, self._embedding.other_languages
-        asked = self._documents.ask_other_vectors_where_set
-        if languages and await asked(name, languages, ask=False):
+        ask = self._documents.ask_other_vectors_where_set
+        if languages and await ask(name, languages, ask=False):
             first = await self._embedding.get()
             if first is not None and first.languages is not None and not first.languages >= languages:
-                await asked(name, languages)
+                await ask(name, languages)
 
-    async def _make_others(self, due: Sequence[DocumentRow]) -> bool:
+    async def _make_others(self, documents: Sequence[DocumentRow]) -> bool:
         """Make the vectors for questions in another language. Returns False if their model is not available."""
         embedder = await self._embedding.other(fetch=True)
         if embedder is None:
             return not self._embedding.other_languages
-        for row in due:
+        for row in documents:
             for first in range(row.other_embedded, row.chunk_count, BATCH):
                 if await self.busy(row.space):
                     break

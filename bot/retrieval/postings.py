@@ -65,8 +65,8 @@ class Postings:
         self._forward_offsets = np.concatenate(
             [[0], np.cumsum(np.bincount(self._chunk[body], minlength=self.size))]
         ).astype(np.int64)
-        own = np.bincount(self._chunk[body & (self._head == 0)], minlength=self.size)
-        self.hollow: NDArray[np.bool_] = own < _HOLLOW
+        body_only = np.bincount(self._chunk[body & (self._head == 0)], minlength=self.size)
+        self.hollow: NDArray[np.bool_] = body_only < _HOLLOW
         """Whether a chunk says nothing except its headings' own words."""
         self._cognates: dict[str, Cognates] = {}
 
@@ -84,11 +84,11 @@ class Postings:
         return math.log1p((self.size - frequency + 0.5) / (frequency + 0.5))
 
     def weight_in(self, term: int, language: str) -> float:
-        """The same for a term, among the chunks of its own language only."""
+        """The `weight` of a term among the chunks of its own language only."""
         frequency = int(self.frequency[term])
         return math.log1p((self._in_language[language] - frequency + 0.5) / (frequency + 0.5))
 
-    def held(self, chunk: int) -> Ints:
+    def terms_of(self, chunk: int) -> Ints:
         """The terms in a chunk's text."""
         return self._forward[int(self._forward_offsets[chunk]) : int(self._forward_offsets[chunk + 1])]
 
@@ -126,17 +126,17 @@ class Postings:
         return best / total, best / math.log1p(self.size), chunks[at] if best else -1
 
     def saying_all(self, words: Sequence[Sequence[int]], chunks: Sequence[int]) -> list[int]:
-        """Those of these chunks that say every word in any of its terms, in text or breadcrumb."""
+        """The chunks among `chunks` that contain every word, in any of its terms, in text or breadcrumb."""
         import numpy as np
 
-        told = np.array(chunks, dtype=np.int32)
+        matching = np.array(chunks, dtype=np.int32)
         for numbers in words:
-            told = told[np.isin(told, self._chunks.saying(numbers))]
-        saying: list[int] = told.tolist()
+            matching = matching[np.isin(matching, self._chunks.saying(numbers))]
+        saying: list[int] = matching.tolist()
         return saying
 
-    def told_by_rows(self, words: Sequence[Sequence[int]]) -> tuple[Ints, int]:
-        """The chunks with a table row that says all of these words, each in any of its terms; and the number of such
+    def chunks_by_rows(self, words: Sequence[Sequence[int]]) -> tuple[Ints, int]:
+        """The chunks with a table row that contains all words, each in any of its terms; and the number of such
         rows.
         """
         import numpy as np

@@ -105,8 +105,8 @@ def question_terms(
     name = not question.rstrip().endswith(_ASKS) and length <= _NAME_WORDS
     asked = question.strip() if name else name_asked(question)
     if language is not None and language not in languages:
-        alike, other = _foreign(question, language, languages, postings)
-        return QuestionTerms(alike, other.words, name, asked, other, foreign=True)
+        alike, foreign = _foreign(question, language, languages, postings)
+        return QuestionTerms(alike, foreign.words, name, asked, foreign, foreign=True)
     other_languages = sorted(set(languages) - {language}) if language is not None else []
     idle = _idle(language, tuple(languages))
     spellings = _spellings(question, languages)
@@ -143,19 +143,21 @@ def question_terms(
         )
     if language is None or not other_languages:
         return QuestionTerms(weights, tuple(words), name, asked, apart=unconnected)
-    alike, other = _foreign(question, language, other_languages, postings)
-    return QuestionTerms(alike | weights, tuple(words), name, asked, other, unconnected)
+    alike, foreign = _foreign(question, language, other_languages, postings)
+    return QuestionTerms(alike | weights, tuple(words), name, asked, foreign, unconnected)
 
 
 def name_asked(question: str) -> str:
     """X of "What is X?"; "" for any other question. "What is the weight of a dagger?" asks for no name."""
-    asked = _WHAT.fullmatch(question.strip().rstrip("?").rstrip())
-    if asked is None:
+    match = _WHAT.fullmatch(question.strip().rstrip("?").rstrip())
+    if match is None:
         return ""
-    name = asked["name"]
-    article = (asked["article"] or "").strip().casefold()
-    within = _FUNCTION.intersection(name.casefold().split())
-    described = within if article == "the" else within - _JOINING if article in _DEFINITE else ()
+    name = match["name"]
+    article = (match["article"] or "").strip().casefold()
+    function_words = _FUNCTION.intersection(name.casefold().split())
+    described = (
+        function_words if article == "the" else function_words - _JOINING if article in _DEFINITE else ()
+    )
     if described or _PURPOSE.intersection(name.casefold().split()) or _ARTICLE.search(name):
         return ""
     return name if len(name.split()) <= _NAME_WORDS else ""
@@ -168,7 +170,7 @@ def respelt_prefixes(question: str, languages: Sequence[str], postings: Postings
     """
     prefixes, respellable = _respellable(tuple(languages))
 
-    def held(word: str) -> bool:
+    def on_shelf(word: str) -> bool:
         parts = re.sub(r"[-\u2010\u2011]", " ", word)
         spelt = [_numbers(part, languages, postings) for part in _spellings(parts, languages)]
         return bool(spelt) and all(spelt) and (len(spelt) == 1 or postings.together(spelt))
@@ -176,13 +178,13 @@ def respelt_prefixes(question: str, languages: Sequence[str], postings: Postings
     def respelt_word(match: re.Match[str]) -> str:
         word = match[0]
         folded, joined = word.casefold(), re.sub(r"[-\u2010\u2011]", "", word)
-        if held(word):
+        if on_shelf(word):
             return word
         if joined != word:
-            return joined if held(joined) else word
+            return joined if on_shelf(joined) else word
         for prefix in prefixes:
             parted = f"{word[: len(prefix)]}-{word[len(prefix) :]}"
-            if folded.startswith(prefix) and len(word) >= len(prefix) + _ROOT and held(parted):
+            if folded.startswith(prefix) and len(word) >= len(prefix) + _ROOT and on_shelf(parted):
                 return parted
         return word
 
@@ -200,7 +202,7 @@ def _foreign(
     for word in words_of(question):
         if word in idle:
             continue
-        meant = {
+        translations = {
             number: 1.0
             for book_language in languages
             for term in translated(word, language, book_language)
@@ -209,9 +211,9 @@ def _foreign(
         spelt_alike = {
             number: likeness
             for book_language in languages
-            for number, likeness in postings.cognates(book_language).of(word, language)
+            for number, likeness in postings.cognates(book_language).matches(word, language)
         }
-        alike = list((spelt_alike | meant).items())
+        alike = list((spelt_alike | translations).items())
         for number, likeness in alike:
             weight = postings.weight(int(postings.frequency[number])) * likeness**_LIKENESS
             weights[number] = max(weights.get(number, 0.0), weight)

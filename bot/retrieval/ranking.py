@@ -147,12 +147,12 @@ def neighbour_scores(
     `places` are (section, number); neighbours differ by one within a section. None stays None.
     """
     least = min((score for score in scores if score is not None), default=0.0)
-    above = {place: score - least for place, score in zip(places, scores, strict=True) if score is not None}
+    gains = {place: score - least for place, score in zip(places, scores, strict=True) if score is not None}
     raised: list[float | None] = []
     for place in places:
         section, number = place
-        near = sum(above.get((section, number + step), 0.0) for step in (-1, 1))
-        raised.append(above[place] + weight * near if place in above else None)
+        neighbours = sum(gains.get((section, number + step), 0.0) for step in (-1, 1))
+        raised.append(gains[place] + weight * neighbours if place in gains else None)
     return raised
 
 
@@ -162,11 +162,11 @@ def rescored_by_neighbours(
     """(scores, order) of the best passages after mixing in `neighbour_scores`."""
     import numpy as np
 
-    near = neighbour_scores(places, scores.tolist(), weight)
-    both = min_max(scores) + np.float32(weight) * min_max(np.array(near, dtype=np.float32))
-    order = [int(at) for at in np.argsort(-both, kind="stable")]
+    with_neighbours = neighbour_scores(places, scores.tolist(), weight)
+    mixed = min_max(scores) + np.float32(weight) * min_max(np.array(with_neighbours, dtype=np.float32))
+    order = [int(at) for at in np.argsort(-mixed, kind="stable")]
     if len(scores) > 1:  # the new scores keep the old range
-        scores = scores.min() + (scores.max() - scores.min()) * both / np.float32(1 + weight)
+        scores = scores.min() + (scores.max() - scores.min()) * mixed / np.float32(1 + weight)
     return scores, order
 
 

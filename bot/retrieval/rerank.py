@@ -245,8 +245,8 @@ class Reranking:
         if model is None:
             return hits
         front = [hit for hit in hits if hit.titled]
-        rest = [hit for hit in hits if not hit.titled]
-        pool = rest[: self._config.retrieval.rerank_top]
+        untitled = [hit for hit in hits if not hit.titled]
+        pool = untitled[: self._config.retrieval.rerank_top]
         indices = [
             at
             for at, hit in enumerate(pool)
@@ -266,7 +266,7 @@ class Reranking:
         order = second_look(pool, dict(zip(indices, scores, strict=False)), name=ranked.nameless)
         # A place keeps its score, so that scores still fall from the first passage to the last.
         placed = [replace(pool[at], score=hit.score) for at, hit in zip(order, pool, strict=True)]
-        return [*front, *placed, *rest[len(pool) :]]
+        return [*front, *placed, *untitled[len(pool) :]]
 
 
 def _load(config: Config) -> Reranker | None:

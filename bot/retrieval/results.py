@@ -17,7 +17,7 @@ UnreadPart: TypeAlias = tuple[str, dict[str, str | int]]
 """A part of a file that is not in its text: the end of a sentence's key, `library.unread_…`, and its values."""
 
 NOTHING_UNREAD: Final = "[]"
-"""The value in the row of a document that was read whole."""
+"""The column's value for a document that was read completely."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,9 +78,9 @@ class SearchResult:
     doubtful: bool = False
 
 
-def unread_parts(written: str) -> list[UnreadPart]:
+def unread_parts(stored: str) -> list[UnreadPart]:
     """The unread parts in a document's row."""
-    return [(key, values) for key, values in json.loads(written)]
+    return [(key, values) for key, values in json.loads(stored)]
 
 
 def unread_of(passages: Iterable[Passage]) -> list[tuple[str, str, dict[str, str | int]]]:
@@ -93,9 +93,9 @@ def unread_of(passages: Iterable[Passage]) -> list[tuple[str, str, dict[str, str
     return unread
 
 
-def recognized(written: str) -> bool:
+def recognized(stored: str) -> bool:
     """Whether words of a document were recognized in pictures."""
-    return any(key == "recognized" for key, _ in unread_parts(written))
+    return any(key == "recognized" for key, _ in unread_parts(stored))
 
 
 @dataclass(frozen=True, slots=True)

@@ -88,7 +88,7 @@ class Shelf:
     def terms_of(self, chunk_id: str) -> frozenset[int]:
         """The numbers of a chunk's terms; none for a chunk of another shelf."""
         number = self._contents.chunk_number(chunk_id)
-        return frozenset() if number is None else frozenset(self._postings.held(number).tolist())
+        return frozenset() if number is None else frozenset(self._postings.terms_of(number).tolist())
 
     def says(self, name: str) -> bool:
         """Whether the shelf contains all words of a name, in one of its languages."""
@@ -159,22 +159,22 @@ class Shelf:
             titles = [match for match, span in spans if searched[span].any()]
         # A short name that no heading has: its text is near its mentions.
         neighbours = options.neighbour_weight if question.name and not titles else 0.0
-        told, rows = np.zeros(0, np.int32), 0
+        row_chunks, rows = np.zeros(0, np.int32), 0
         asks_row = not (question.foreign or question.name) and len(question.words) >= _ROW_WORDS
         if asks_row and self._postings.has_rows:
             _, spelt, columns = zip(*question.words, strict=True)
-            told, rows = self._postings.told_by_rows(list(map(add, spelt, columns)))
+            row_chunks, rows = self._postings.chunks_by_rows(list(map(add, spelt, columns)))
         if searched is not None:
-            told = told[searched[told]]
-        lexical, cosines, scores, followed = self._scored(
-            question, dense, language, options, neighbours, searched, told, rows
+            row_chunks = row_chunks[searched[row_chunks]]
+        lexical, cosines, scores, followed = self._score(
+            question, dense, language, options, neighbours, searched, row_chunks, rows
         )
         if not options.lookup:
             titles = []
         order = highest(scores, max(options.k * 3, 30))
         best = order[:_WEIGHED]
         if neighbours:
-            scores, order = self._rescored(scores, order, neighbours)
+            scores, order = self._rescore(scores, order, neighbours)
         first = self._contents.title_chunks(titles, options.k) if titles else {}
         if searched is not None:
             first = {number: kind for number, kind in first.items() if searched[number]}
@@ -192,12 +192,12 @@ class Shelf:
         mentioning = best if question.asked else []
         if mentioning and "(" not in question.asked:  # the words in parentheses need not be said
             mentioning = self._postings.saying_all([word.terms for word in question.words], mentioning)
-        row = rows if set(best).intersection(told.tolist()) else 0
+        row = rows if set(best).intersection(row_chunks.tolist()) else 0
         among = self.size if searched is None else int(searched.sum())
-        above, evidence = self._judged(
+        best_margin, evidence = self._judge(
             question, titles, language, best, lexical, cosines, options, row, among
         )
-        confident, doubtful = verdict(above, evidence)
+        confident, doubtful = verdict(best_margin, evidence)
         return Ranked(
             tuple(hits),
             confident,
@@ -209,7 +209,7 @@ class Shelf:
             weighed=tuple(map(self._contents.chunk_id, mentioning)),
         )
 
-    def _scored(
+    def _score(
         self,
         question: QuestionTerms,
         dense: Sequence[tuple[str, float]] | None,
@@ -217,10 +217,10 @@ class Shelf:
         options: Options,
         neighbours: float,
         searched: NDArray[np.bool_] | None,
-        told: Ints,
+        row_chunks: Ints,
         rows: int,
     ) -> tuple[Floats, Floats | None, Floats, set[int]]:
-        """Every chunk's score by words, its cosine, and both together; and the chunks that another chunk named.
+        """Every chunk's lexical score, cosine and combined score, and the chunks whose titles other chunks contain.
 
         `neighbours` is the weight of the previous and next chunk in the section. Only `searched` chunks have a score.
         """
@@ -233,10 +233,10 @@ class Shelf:
             rows=not neighbours,
         )
         if neighbours and self.size > 1:
-            alone = lexical.copy()
-            same = self._section_of[1:] == self._section_of[:-1]
-            lexical[1:] += neighbours * alone[:-1] * same
-            lexical[:-1] += neighbours * alone[1:] * same
+            unmixed = lexical.copy()
+            same_section = self._section_of[1:] == self._section_of[:-1]
+            lexical[1:] += neighbours * unmixed[:-1] * same_section
+            lexical[:-1] += neighbours * unmixed[1:] * same_section
         if not question.name:
             lexical *= self._hollow_factor
         cosines = self._votes(dense, language, options) if dense else None
@@ -244,23 +244,23 @@ class Shelf:
             lexical = lexical * searched
             cosines = None if cosines is None else cosines * searched
         scores = fused(lexical, cosines, options.dense_weight)
-        if len(told):
+        if len(row_chunks):
             import numpy as np
 
             # The vector of a whole table says nothing about one row, so it must not count against it. Nor must other
             # passages' common words count if few rows have them together.
             most = float(lexical.max()) or 1.0
             together = np.minimum(1.0, self._postings.weight(rows) / most)
-            said = np.maximum(lexical[told] / most, np.float32(together))
-            scores[told] = np.maximum(scores[told], said + np.float32(options.dense_weight))
+            row_scores = np.maximum(lexical[row_chunks] / most, np.float32(together))
+            scores[row_chunks] = np.maximum(scores[row_chunks], row_scores + np.float32(options.dense_weight))
         followed = set[int]()
         if options.hops and len(question.words) > 2:
-            scores, followed = self._bridged(scores, question, options.bridge_weight)
+            scores, followed = self._follow_titles(scores, question, options.bridge_weight)
             if searched is not None:
                 scores = scores * searched
         return lexical, cosines, scores, followed
 
-    def _judged(
+    def _judge(
         self,
         question: QuestionTerms,
         titles: Sequence[Match],
@@ -272,7 +272,7 @@ class Shelf:
         rows: int,
         among: int,
     ) -> tuple[float, Evidence]:
-        """How far the best passages, `among` so many, are above the bar for an answer, and the evidence that decided.
+        """The margin of the best passages, found among `among` chunks, and the evidence that decided.
 
         Passages in other languages than the question's are weighed separately, by the words that look like its own.
         """
@@ -281,8 +281,8 @@ class Shelf:
             document = -1 - match.entry if match.entry < 0 else self._contents.sections[match.entry][0]
             spoken = self._contents.documents[document][1]
             # "Introduction" is no specific title; nor is one that many sections have, or that is only a little similar.
-            near = match.kind != "fuzzy" or match.score >= _NEAR
-            if near and set(terms(match.title, spoken)).difference(heading_terms(spoken)):
+            is_close = match.kind != "fuzzy" or match.score >= _NEAR
+            if is_close and set(terms(match.title, spoken)).difference(heading_terms(spoken)):
                 bearers[document, match.title.casefold()] += 1
         title = bool(bearers) and min(bearers.values()) <= _BEARERS
         evidence = Evidence(title=title, size=self.size, name=question.name, apart=question.apart)
@@ -292,16 +292,16 @@ class Shelf:
         unsaid = False
         if question.asked:
             unsaid = not self._postings.saying_all([word.terms for word in question.words], best)
-        own = replace(evidence, name=bool(question.asked), unsaid=unsaid)
-        readings = [] if question.foreign else [(own, question.words, best, cosines)]
-        if (other := question.other_languages) is not None:
+        at_home = replace(evidence, name=bool(question.asked), unsaid=unsaid)
+        readings = [] if question.foreign else [(at_home, question.words, best, cosines)]
+        if (other_reading := question.other_languages) is not None:
             strange = [number for number in best if self._language_of[number] != language]
             if strange or question.foreign:
                 top = max((float(lexical[number]) for number in strange), default=0.0)
-                alike = top / other.total if other.total else None
+                alike = top / other_reading.total if other_reading.total else None
                 foreign = replace(evidence, foreign=True, match=alike)
                 strange_cosines = cosines if cosines is None or question.foreign else cosines[strange]
-                readings.append((foreign, other.words, strange, strange_cosines))
+                readings.append((foreign, other_reading.words, strange, strange_cosines))
         judged: list[tuple[float, Evidence]] = []
         if rows:
             worth = self._postings.weight(rows) / math.log1p(self.size)
@@ -316,27 +316,29 @@ class Shelf:
                 likeness = float(nearness.max())
             weighed = replace(evidence, share=share, worth=worth, words=len(words), likeness=likeness)
             judged.append((margin(weighed, options.likeness), weighed))
-        above, evidence = max(judged, key=itemgetter(0))
+        best_margin, evidence = max(judged, key=itemgetter(0))
         in_hops = options.hops and not question.asked and len(question.words) > _ROW_WORDS
-        if in_hops and not evidence.foreign and -_TOGETHER <= above < 0:
-            joined = self._joined(question, best, evidence)
-            return max(above, margin(joined, options.likeness)), joined
-        return above, evidence
+        if in_hops and not evidence.foreign and -_TOGETHER <= best_margin < 0:
+            joined = self._join_evidence(question, best, evidence)
+            return max(best_margin, margin(joined, options.likeness)), joined
+        return best_margin, evidence
 
-    def _joined(self, question: QuestionTerms, best: Sequence[int], evidence: Evidence) -> Evidence:
+    def _join_evidence(self, question: QuestionTerms, best: Sequence[int], evidence: Evidence) -> Evidence:
         """The evidence if passages that name each other's headings answer together."""
         import numpy as np
 
-        share, worth, _ = self._postings.coverage(question.words, best, self._linked(best))
+        share, worth, _ = self._postings.coverage(question.words, best, self._links(best))
         named = self._bridges.named(np.fromiter(question.weights, np.int32, len(question.weights)))
         headed = any(place in best for place, _ in named)
         return replace(evidence, share=share, worth=worth, headed=headed)
 
-    def _linked(self, best: Sequence[int]) -> list[list[int]]:
+    def _links(self, best: Sequence[int]) -> list[list[int]]:
         """For each of the best passages, the places of those among them that answer together with it: it names their
         heading, or they name its heading.
         """
-        named = [{place for place, _ in self._bridges.named(self._postings.held(number))} for number in best]
+        named = [
+            {place for place, _ in self._bridges.named(self._postings.terms_of(number))} for number in best
+        ]
         return [
             [
                 at
@@ -366,15 +368,17 @@ class Shelf:
                 votes[number] = cosine
         return votes if votes.any() else None
 
-    def _rescored(self, scores: Floats, order: list[int], weight: float) -> tuple[Floats, list[int]]:
+    def _rescore(self, scores: Floats, order: list[int], weight: float) -> tuple[Floats, list[int]]:
         """The best passages for a name, scored again by their neighbours."""
-        best, rest = order[:_COMPANY], order[_COMPANY:]
+        best, others = order[:_COMPANY], order[_COMPANY:]
         rescored = scores.copy()
         places = [(int(self._section_of[n]), n) for n in best]
         rescored[best], order_again = rescored_by_neighbours(scores[best], places, weight)
-        return rescored, [best[at] for at in order_again] + rest
+        return rescored, [best[at] for at in order_again] + others
 
-    def _bridged(self, scores: Floats, question: QuestionTerms, weight: float) -> tuple[Floats, set[int]]:
+    def _follow_titles(
+        self, scores: Floats, question: QuestionTerms, weight: float
+    ) -> tuple[Floats, set[int]]:
         """Scores with a bonus of at most `weight` for chunks whose title is named by the question or by one of its best
         passages.
 
@@ -383,18 +387,20 @@ class Shelf:
         import numpy as np
 
         words = np.fromiter(question.weights, dtype=np.int32, count=len(question.weights))
-        own = np.zeros(self.size, dtype=np.float32)
+        named_by_question = np.zeros(self.size, dtype=np.float32)
         for place, worth in self._bridges.named(words):
-            own[place] = max(own[place], worth)
-        scores = scores + weight * own
+            named_by_question[place] = max(named_by_question[place], worth)
+        scores = scores + weight * named_by_question
         best = highest(scores, _SOURCES)
         raised = scores.copy()
         followed: set[int] = set()
         for source in best:
             # A title named by the best passage counts most; a passage with half the score counts a quarter.
             strength = weight * (float(scores[source]) / float(scores[best[0]])) ** 2
-            for place, worth in self._bridges.named(self._postings.held(source)):
-                if own[place] or self._section_of[source] == self._section_of[place]:  # its own heading
+            for place, worth in self._bridges.named(self._postings.terms_of(source)):
+                if (
+                    named_by_question[place] or self._section_of[source] == self._section_of[place]
+                ):  # its own heading
                     continue
                 followed.add(place)
                 # It ranks below the passage that names it.

@@ -127,8 +127,8 @@ class Titles:
                 entries_found: dict[int, None] = {}
                 for name in names:
                     both = (self._exact, table) if kind == "alias" else (table,)
-                    for where in both:
-                        entries_found.update(dict.fromkeys(where.get(name, ())))
+                    for titles in both:
+                        entries_found.update(dict.fromkeys(titles.get(name, ())))
                 if entries_found:
                     best = list(entries_found)[:limit]
                     return [Match(entry, self._titles[entry], kind, score) for entry in best]  # type: ignore[arg-type]
@@ -136,13 +136,13 @@ class Titles:
             return []
         from rapidfuzz import fuzz, process
 
-        near = process.extract(key, self._keys, scorer=fuzz.ratio, score_cutoff=_FUZZY_CUTOFF, limit=3)
-        if not near:
+        similar = process.extract(key, self._keys, scorer=fuzz.ratio, score_cutoff=_FUZZY_CUTOFF, limit=3)
+        if not similar:
             return []
         return [
             Match(entry, self._titles[entry], "fuzzy", score / 100)
-            for name, score, _ in near
-            if score >= near[0][1] - 3 and re.findall(r"\d+", name) == re.findall(r"\d+", key)
+            for name, score, _ in similar
+            if score >= similar[0][1] - 3 and re.findall(r"\d+", name) == re.findall(r"\d+", key)
             for entry in self._exact[name]
         ][:limit]
 
@@ -164,8 +164,8 @@ def completed(titles: Sequence[str], prefix: str, most: int) -> list[str]:
     """Titles that begin with the prefix, then those with a word that does; each once."""
     typed = fold(prefix).strip()
     begin = [title for title in titles if fold(title).startswith(typed)]
-    within = [title for title in titles if f" {typed}" in fold(title)] if typed else []
-    return list(dict.fromkeys([*begin, *within]))[:most]
+    inside = [title for title in titles if f" {typed}" in fold(title)] if typed else []
+    return list(dict.fromkeys([*begin, *inside]))[:most]
 
 
 def normal(title: str) -> str:
@@ -260,6 +260,6 @@ class Bridges:
             return
         present = np.zeros(self._terms, dtype=bool)
         present[terms] = True
-        whole = np.bincount(self._row[present[self._column]], minlength=len(self._targets)) == self._sizes
-        for at in np.flatnonzero(whole & (self._worth >= _RARE * self._unit)):
+        complete = np.bincount(self._row[present[self._column]], minlength=len(self._targets)) == self._sizes
+        for at in np.flatnonzero(complete & (self._worth >= _RARE * self._unit)):
             yield self._targets[at], min(1.0, float(self._worth[at]) / (_FULL * self._unit))

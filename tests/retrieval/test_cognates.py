@@ -93,7 +93,7 @@ def english() -> Cognates:
     ],
 )
 def test_a_cognate_is_found(word: str, meant: str) -> None:
-    numbers = [number for number, _ in english().of(word, "pt")]
+    numbers = [number for number, _ in english().matches(word, "pt")]
     assert terms(WORDS, "en").index(terms(meant, "en")[0]) in numbers
 
 
@@ -107,24 +107,24 @@ def test_a_term_of_rules_that_looks_like_none_is_found_by_its_translation() -> N
 
 @pytest.mark.parametrize("word", ["espada", "muralha", "força", "de", "ombro", "arremessar"])
 def test_a_word_without_a_cognate_is_no_sure_one(word: str) -> None:
-    assert all(likeness < 0.7 for _, likeness in english().of(word, "pt"))
+    assert all(likeness < 0.7 for _, likeness in english().matches(word, "pt"))
 
 
 def test_a_name_or_a_number_stands_for_itself_alone() -> None:
     known = Cognates("en", [("orc", 0), ("2d6", 1), ("fireball", 2), ("firewall", 3), ("2d8", 4)])
-    assert known.of("orc", "pt") == [(0, 1.0)]
-    assert known.of("2d6", "pt") == [(1, 1.0)]
-    assert known.of("fireball", "pt")[0] == (2, 1.0)
-    assert known.of("orb", "pt") == []
-    assert Cognates("en", []).of("magia", "pt") == []
+    assert known.matches("orc", "pt") == [(0, 1.0)]
+    assert known.matches("2d6", "pt") == [(1, 1.0)]
+    assert known.matches("fireball", "pt")[0] == (2, 1.0)
+    assert known.matches("orb", "pt") == []
+    assert Cognates("en", []).matches("magia", "pt") == []
 
 
 def test_numbers_take_no_memory_for_letters_that_are_never_compared() -> None:
     numbered = [("fireball", 0), *((str(number), number) for number in range(1, 2_000))]
     known = Cognates("en", numbered)
     assert set(known._postings) == set(Cognates("en", [("fireball", 0)])._postings)
-    assert known.of("1999", "pt") == [(1_999, 1.0)]
-    assert known.of("fireball", "pt") == [(0, 1.0)]
+    assert known.matches("1999", "pt") == [(1_999, 1.0)]
+    assert known.matches("fireball", "pt") == [(0, 1.0)]
 
 
 def shelf() -> Shelf:

@@ -119,7 +119,7 @@ async def test_what_is_built_or_replaced_takes_no_place_among_the_nearest(
     shelves = Editions(Shelves(resources.records.database))
 
     async def near() -> list[tuple[int, float]]:
-        shelf = await shelves.of("local", "rules")
+        shelf = await shelves.open("local", "rules")
         found = await nearest.chunks("local", "rules", shelf, QUESTION, embedder, [])
         assert found is not None
         assert {id.rpartition(":")[0] for id, _ in found} == shelf.documents
@@ -147,7 +147,7 @@ async def test_what_is_built_or_replaced_takes_no_place_among_the_nearest(
 async def near_of(resources: Resources, nearest: Nearest, shelves: Editions) -> list[str]:
     embedder = await resources.embedding.get()
     assert embedder is not None
-    shelf = await shelves.of("local", "rules")
+    shelf = await shelves.open("local", "rules")
     found = await nearest.chunks("local", "rules", shelf, QUESTION, embedder, [])
     return [id for id, _ in found or []]
 

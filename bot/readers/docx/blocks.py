@@ -147,9 +147,9 @@ class _Walk:
         """Write each note once, after its first reference; notes that a note refers to follow it."""
         while self._notes:
             notes, self._notes = self._notes, []
-            for which in notes:
-                if which not in self._noted and (note := self._parts.notes.get(which)) is not None:
-                    self._noted.add(which)
+            for note_id in notes:
+                if note_id not in self._noted and (note := self._parts.notes.get(note_id)) is not None:
+                    self._noted.add(note_id)
                     self._add(self._apart(note))
 
     def _paragraph(self, element: Element) -> None:
@@ -187,13 +187,13 @@ class _Walk:
 
     def _label(self, properties: Element | None, style: Style) -> tuple[Label | None, int]:
         """The label of the list that the paragraph belongs to, and its depth."""
-        own = numbering_of(properties)
-        which, at = own or style.numbered or (0, 0)
+        own_numbering = numbering_of(properties)
+        list_id, at = own_numbering or style.numbered or (0, 0)
         name = value(child(properties, "pStyle")) or ""
         if at is None:
             at = style.numbered[1] if style.numbered else None
-        depth = self._parts.numbering.level_of(which, name) if at is None else max(at, 0)
-        return (self._parts.numbering.label(which, depth) if which else None), depth or style.depth
+        depth = self._parts.numbering.level_of(list_id, name) if at is None else max(at, 0)
+        return (self._parts.numbering.label(list_id, depth) if list_id else None), depth or style.depth
 
     def _table(self, table: Element) -> None:
         rows = read_rows(table, self._inner)
@@ -230,8 +230,8 @@ def _shaped(text: str, properties: Element | None, style: Style, labelled: tuple
     """The block for a paragraph, by its style, its outline level and its list."""
     label, depth = labelled
     words = label.words if label and text.strip() else ""
-    own = level_of(properties)
-    level = style.level if own is None else own
+    own_level = level_of(properties)
+    level = style.level if own_level is None else own_level
     if (level or style.role == "title") and len(text) <= _HEADING:
         heading = f"{words} {text.strip()}" if words else text
         return Block("heading", heading, level) if level else Block("title", heading, 1)
@@ -277,16 +277,16 @@ def read_rows(table: Element, read: Callable[[Element], list[Part]]) -> list[Row
 def grid(rows: list[Row[Part]], say: Callable[[list[Part]], str]) -> list[list[str]]:
     """The cells' words in their columns, with the column names first."""
     heights: dict[tuple[int, int], int] = {}
-    above: dict[int, tuple[int, int]] = {}
+    starts_above: dict[int, tuple[int, int]] = {}
     for at, row in enumerate(rows):
         starts: dict[int, tuple[int, int]] = {}
         column = 0
         for cell in row.cells:
             goes_on = cell.goes_on and not cell.content
-            starts[column] = above.get(column, (at, column)) if goes_on else (at, column)
+            starts[column] = starts_above.get(column, (at, column)) if goes_on else (at, column)
             heights[starts[column]] = heights.get(starts[column], 0) + 1
             column += cell.columns
-        above = starts
+        starts_above = starts
     table = Grid()
     for at, row in enumerate(rows):
         table.row(head=row.head)

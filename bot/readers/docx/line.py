@@ -76,19 +76,19 @@ class Fields:
         if self._open and self._open[-1].coding and len(self._open[-1].code) < 1000:
             self._open[-1].code += text
 
-    def turn(self, where: str | None) -> str | None:
+    def turn(self, turn_kind: str | None) -> str | None:
         """Begin a field, separate its code from its result, or end it. Returns the bookmark that its
         result points to.
         """
         target = None
-        if where == "begin" and len(self._open) < _NESTED:
+        if turn_kind == "begin" and len(self._open) < _NESTED:
             self._open.append(_Field())
-        elif where == "separate" and self._open:
+        elif turn_kind == "separate" and self._open:
             last = self._open[-1]
             last.coding = False
             name, target = pointed(last.code)
             last.left_out = self._paired and name in _LEFT_OUT
-        elif where == "end" and self._open:
+        elif turn_kind == "end" and self._open:
             self._open.pop()
         self._heed()
         return None if self.quiet else target
@@ -170,9 +170,9 @@ class Reader:
             elif name in _BETWEEN:
                 line.parts.append(_BETWEEN[name])
             elif name in ("footnoteReference", "endnoteReference"):
-                which = value(part, "id") or ""
-                if which.isascii() and which.isdigit() and len(which) <= 6:
-                    line.notes.append((name, int(which)))
+                note_id = value(part, "id") or ""
+                if note_id.isascii() and note_id.isdigit() and len(note_id) <= 6:
+                    line.notes.append((name, int(note_id)))
             elif name in ("drawing", "pict", "object"):
                 self._drawn(part, line)
             elif name == "mc:AlternateContent":

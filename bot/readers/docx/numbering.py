@@ -59,53 +59,55 @@ class Numbering:
         links: dict[int, str] = {}
         lists: dict[int, _List] = {}
         for element in children(root, "abstractNum"):
-            which = number(element, "abstractNumId")
-            if which is None:
+            list_id = number(element, "abstractNumId")
+            if list_id is None:
                 continue
-            definition = lists[which] = _List(
+            definition = lists[list_id] = _List(
                 {at: _level(level) for level in children(element, "lvl") for at in _at(level)}
             )
             if link := value(child(element, "styleLink")):
                 named[link] = definition
             if link := value(child(element, "numStyleLink")):
-                links[which] = link
+                links[list_id] = link
         self._lists: dict[int, tuple[_List, dict[int, Level]]] = {}
         self._anew: set[tuple[int, int]] = set()
         for element in children(root, "num"):
-            which, of = number(element, "numId"), number(child(element, "abstractNumId"))
-            if which is None or of not in lists:
+            list_id, abstract_id = number(element, "numId"), number(child(element, "abstractNumId"))
+            if list_id is None or abstract_id not in lists:
                 continue
-            definition = named.get(links.get(of, ""), lists[of])
-            self._lists[which] = (definition, self._overridden(which, definition, element))
+            definition = named.get(links.get(abstract_id, ""), lists[abstract_id])
+            self._lists[list_id] = (definition, self._overridden(list_id, definition, element))
 
-    def _overridden(self, which: int, definition: _List, element: Element) -> dict[int, Level]:
+    def _overridden(self, list_id: int, definition: _List, element: Element) -> dict[int, Level]:
         """The levels that one list defines itself; those that restart are noted."""
-        own: dict[int, Level] = {}
+        own_levels: dict[int, Level] = {}
         for override in children(element, "lvlOverride"):
             for at in _at(override):
                 if (level := child(override, "lvl")) is not None:
-                    own[at] = _level(level)
+                    own_levels[at] = _level(level)
                 if (start := number(child(override, "startOverride"))) is not None:
-                    own[at] = replace(own.get(at) or definition.levels.get(at, Level()), start=start)
-                    self._anew.add((which, at))
-        return own
+                    own_levels[at] = replace(
+                        own_levels.get(at) or definition.levels.get(at, Level()), start=start
+                    )
+                    self._anew.add((list_id, at))
+        return own_levels
 
-    def level_of(self, which: int, style: str) -> int:
+    def level_of(self, list_id: int, style: str) -> int:
         """The level of a list that belongs to a style; the first if none does."""
-        levels = self._lists[which][0].levels if which in self._lists else {}
+        levels = self._lists[list_id][0].levels if list_id in self._lists else {}
         return next((at for at, level in levels.items() if level.style == style), 0)
 
-    def label(self, which: int, at: int) -> Label | None:
+    def label(self, list_id: int, at: int) -> Label | None:
         """The label of the list's next paragraph, at a level from 0; None if it has none."""
-        if which not in self._lists:
+        if list_id not in self._lists:
             return None
-        definition, own = self._lists[which]
+        definition, own_levels = self._lists[list_id]
         at = min(max(at, 0), _LEVELS - 1)
         counts = definition.counts
-        if (which, at) in self._anew:
-            self._anew.remove((which, at))
+        if (list_id, at) in self._anew:
+            self._anew.remove((list_id, at))
             counts[at] = None
-        levels = {**definition.levels, **own}
+        levels = {**definition.levels, **own_levels}
         level = levels.get(at, Level())
         before = counts[at]
         counts[at] = level.start if before is None else before + 1
@@ -132,8 +134,8 @@ def _worded(levels: dict[int, Level], at: int, counts: list[int]) -> Label | Non
     words = _PLACE.sub(place, level.pattern).strip()
     if not words:
         return None
-    alone = level.form == "decimal" and _PLAIN.fullmatch(level.pattern.strip()) is not None
-    return Label(words, counts[at] if alone else None)
+    plain_number = level.form == "decimal" and _PLAIN.fullmatch(level.pattern.strip()) is not None
+    return Label(words, counts[at] if plain_number else None)
 
 
 def counted(count: int, form: str) -> str:

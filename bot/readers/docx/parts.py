@@ -30,9 +30,9 @@ class Parts:
         self.styles = Styles(self._part(self._related(main, "styles")))
         self.numbering = Numbering(self._part(self._related(main, "numbering")))
         self.notes = {
-            (f"{of}Reference", which): note
-            for of in ("footnote", "endnote")
-            for note in children(self._part(self._related(main, f"{of}s")), of)
+            (f"{note_kind}Reference", which): note
+            for note_kind in ("footnote", "endnote")
+            for note in children(self._part(self._related(main, f"{note_kind}s")), note_kind)
             if (which := number(note, "id")) is not None
         }
         """By the kind of element that refers to a note, and the note's id."""

@@ -172,8 +172,8 @@ def _look(paragraph: Element | None, styles: Styles) -> tuple[bool, int, int]:
         if kind(run) != "r" or not any(kind(part) == "t" and own_text(part).strip() for part in run):
             continue
         properties = child(run, "rPr")
-        own = styles.of(value(child(properties, "rStyle")) or "")
+        character_style = styles.of(value(child(properties, "rStyle")) or "")
         bold = switch(child(properties, "b"))
-        bolds.append(bold if bold is not None else own.bold or style.bold)
-        sizes.append(number(child(properties, "sz")) or own.size or style.size or styles.size)
+        bolds.append(bold if bold is not None else character_style.bold or style.bold)
+        sizes.append(number(child(properties, "sz")) or character_style.size or style.size or styles.size)
     return bool(bolds) and all(bolds), min(sizes, default=0), max(sizes, default=0)

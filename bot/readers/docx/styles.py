@@ -121,6 +121,6 @@ def numbering_of(properties: Element | None) -> tuple[int, int | None] | None:
     """(numId, level) of a paragraph's list; numId 0 removes it from any list (17.9.18)."""
     for element in properties if properties is not None else ():
         if kind(element) == "numPr":
-            which = number(child(element, "numId"))
-            return None if which is None else (which, number(child(element, "ilvl")))
+            list_id = number(child(element, "numId"))
+            return None if list_id is None else (list_id, number(child(element, "ilvl")))
     return None

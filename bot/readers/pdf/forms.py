@@ -52,11 +52,11 @@ def _value(form: Any, annotation: Any) -> str:
     if kind not in _WRITTEN or pdfium.FPDFAnnot_GetFormFieldFlags(form, annotation) & _PASSWORD:
         return ""
     size = min(pdfium.FPDFAnnot_GetFormFieldValue(form, annotation, None, 0), _LONGEST)
-    held = ctypes.create_string_buffer(size)
+    buffer = ctypes.create_string_buffer(size)
     pdfium.FPDFAnnot_GetFormFieldValue(
-        form, annotation, ctypes.cast(held, ctypes.POINTER(ctypes.c_ushort)), size
+        form, annotation, ctypes.cast(buffer, ctypes.POINTER(ctypes.c_ushort)), size
     )
-    text = held.raw.decode("utf-16-le", "ignore").partition("\x00")[0]
+    text = buffer.raw.decode("utf-16-le", "ignore").partition("\x00")[0]
     return "".join(letter for letter in text if letter.isprintable() or letter.isspace())
 
 

@@ -95,9 +95,9 @@ def _counting(outer: Sequence[Line], pages: int) -> set[int]:
         for number in {*_FIRST_NUMBER.findall(line.text), *_LAST_NUMBER.findall(line.text)}:
             if not line.rank:
                 ahead[int(number) - line.page].append(line)
-    least = max(_COUNTED, _COUNTED_SHARE * pages)
+    minimum = max(_COUNTED, _COUNTED_SHARE * pages)
     return {
-        id(line) for same in ahead.values() if len({line.page for line in same}) >= least for line in same
+        id(line) for same in ahead.values() if len({line.page for line in same}) >= minimum for line in same
     }
 
 
@@ -127,11 +127,11 @@ def _outside(page: Sequence[Line], removed: Collection[int]) -> list[Line]:
     outer: list[Line] = []
     for order in (rows, rows[::-1]):
         most = 0
-        for many, (row, inner) in enumerate(pairwise(order[: _RANK + 1]), 1):
+        for lines_counted, (row, inner) in enumerate(pairwise(order[: _RANK + 1]), 1):
             if not all(id(line) in removed for line in row):
                 break
             if abs(inner[0].base - row[0].base) >= _APART * row[0].size:
-                most = many
+                most = lines_counted
         outer += [line for row in order[:most] for line in row]
     return outer if len(outer) < len(page) else []
 
@@ -143,15 +143,15 @@ def _again(outer: Iterable[Line], pages: int) -> set[int]:
         alike[_key(line.text)].append(line)
     times = _TIMES if pages > _TIMES else 2
     repeated: set[int] = set()
-    for same in alike.values():
-        if len(same) < times:
+    for group in alike.values():
+        if len(group) < times:
             continue
-        same.sort(key=lambda line: line.page)
-        for at, line in enumerate(same):
-            near = same[max(0, at - 2 * _NEAR) : at + 2 * _NEAR + 1]
+        group.sort(key=lambda line: line.page)
+        for at, line in enumerate(group):
+            neighbours = group[max(0, at - 2 * _NEAR) : at + 2 * _NEAR + 1]
             on = {
                 neighbour.page
-                for neighbour in near
+                for neighbour in neighbours
                 if abs(neighbour.page - line.page) <= _NEAR and abs(neighbour.base - line.base) <= _HEIGHT
             }
             if len(on) >= times:

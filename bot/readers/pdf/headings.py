@@ -92,17 +92,17 @@ def _roman(lines: Sequence[Line]) -> list[int]:
     """The lines "I. INTRODUCTION", "II. METHODS" and so on, which two-column papers set no larger than their text; at
     least three that count from I.
     """
-    found: list[int] = []
+    starts: list[int] = []
     for at, line in enumerate(lines):
         match = _ROMAN.match(line.text)
         if (
             match
-            and len(found) < len(_ROMANS)
-            and match[1] == _ROMANS[len(found)]
+            and len(starts) < len(_ROMANS)
+            and match[1] == _ROMANS[len(starts)]
             and len(line.text) <= _CHARACTERS
         ):
-            found.append(at)
-    return found if len(found) >= 3 else []
+            starts.append(at)
+    return starts if len(starts) >= 3 else []
 
 
 def _below(
@@ -111,10 +111,10 @@ def _below(
     """Numbered lines as headings, with the guessed ones below them; lines before the first are the title and the
     authors.
     """
-    rest = [span for span in guessed if span[0] > numbered[0] and not set(numbered) & set(range(*span))]
-    ranks = _ranks(lines, rest)
+    later = [span for span in guessed if span[0] > numbered[0] and not set(numbered) & set(range(*span))]
+    ranks = _ranks(lines, later)
     headings = [Heading(at, at + 1, 1) for at in numbered]
-    headings += [Heading(first, last, min(ranks[lines[first].style] + 2, 6)) for first, last in rest]
+    headings += [Heading(first, last, min(ranks[lines[first].style] + 2, 6)) for first, last in later]
     return sorted(headings, key=lambda heading: heading.first)
 
 
@@ -187,9 +187,9 @@ def _apart(lines: Sequence[Line], first: int, last: int) -> bool:
         return False
     if first == 0 or lines[first - 1].page != line.page or lines[first - 1].block != line.block:
         return True
-    above = lines[first - 1]
-    gap = line.base - above.base
-    return gap < 0 or gap >= 1.3 * max(line.size, 0.9 * above.size)
+    previous = lines[first - 1]
+    gap = line.base - previous.base
+    return gap < 0 or gap >= 1.3 * max(line.size, 0.9 * previous.size)
 
 
 def _levelled(lines: Sequence[Line], guessed: Sequence[tuple[int, int]]) -> list[Heading]:
@@ -197,12 +197,13 @@ def _levelled(lines: Sequence[Line], guessed: Sequence[tuple[int, int]]) -> list
     title and the authors.
     """
     uses = Counter(lines[first].style for first, _ in guessed)
-    rest = list(guessed)
-    while len(rest) > 3 and lines[rest[0][0]].page == 0 and uses[lines[rest[0][0]].style] == 1:
-        del rest[0]
-    ranks, depths = _ranks(lines, rest), _depths(lines, rest)
+    remaining = list(guessed)
+    while len(remaining) > 3 and lines[remaining[0][0]].page == 0 and uses[lines[remaining[0][0]].style] == 1:
+        del remaining[0]
+    ranks, depths = _ranks(lines, remaining), _depths(lines, remaining)
     return [
-        Heading(first, last, min(depths.get(first, ranks[lines[first].style] + 1), 6)) for first, last in rest
+        Heading(first, last, min(depths.get(first, ranks[lines[first].style] + 1), 6))
+        for first, last in remaining
     ]
 
 
@@ -217,13 +218,15 @@ def _ranks(lines: Sequence[Line], guessed: Sequence[tuple[int, int]]) -> dict[St
             stacked[lines[last - 1].style, lines[first].style] += 1
 
     def above(style: Style) -> tuple[float, int, int]:
-        same = [similar for similar in uses if similar != style and abs(similar[0] - style[0]) <= _SAME]
+        similar_styles = [
+            similar for similar in uses if similar != style and abs(similar[0] - style[0]) <= _SAME
+        ]
         wins = sum(
             (stacked[style, similar] > stacked[similar, style])
             - (stacked[style, similar] < stacked[similar, style])
-            for similar in same
+            for similar in similar_styles
         )
-        return -max([style[0], *(similar[0] for similar in same)]), -wins, uses[style]
+        return -max([style[0], *(similar[0] for similar in similar_styles)]), -wins, uses[style]
 
     return {style: rank for rank, style in enumerate(sorted(uses, key=above))}
 
@@ -248,13 +251,13 @@ def _merged(
     levels_known = {style: counts.most_common(1)[0][0] for style, counts in levels.items()}
     deepest, smallest = max(levels_known.values()), min(levels_known)
     covered = {at for heading in sure for at in range(heading.first, heading.last)}
-    rest = [span for span in guessed if not covered.intersection(range(*span))]
+    uncovered = [span for span in guessed if not covered.intersection(range(*span))]
     new_spans = [
-        span for span in rest if (style := lines[span[0]].style) not in levels_known and style < smallest
+        span for span in uncovered if (style := lines[span[0]].style) not in levels_known and style < smallest
     ]
     ranks = _ranks(lines, new_spans)
     headings = list(sure)
-    for first, last in rest:
+    for first, last in uncovered:
         style = lines[first].style
         if style in levels_known:
             headings.append(Heading(first, last, levels_known[style]))

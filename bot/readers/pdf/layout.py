@@ -201,8 +201,8 @@ def _columns(rows: list[_Row]) -> tuple[int, int, float] | None:
         if len(checked) == _TRIES:
             break
         checked.add((first, last))
-        same = [column_there for *band, column_there in bands if band == [score, first, last]]
-        at = left + (_middle(same, column) + 0.5) * step
+        same_band = [column_there for *band, column_there in bands if band == [score, first, last]]
+        at = left + (_middle(same_band, column) + 0.5) * step
         first, last = _trimmed(rows, first, last, at)
         if last - first >= _ROWS and _are_columns(rows[first:last], at, right - left):
             return first, last, at

@@ -151,7 +151,7 @@ def _read(page: Any, fields: Fields | None) -> PageWords:
 
 
 def _widened(
-    held: Any, count: Callable[[Any], int], get: Callable[[Any, int], Any], depth: int
+    container: Any, count: Callable[[Any], int], get: Callable[[Any, int], Any], depth: int
 ) -> Iterator[int]:
     """Make text without width visible to PDFium.
 
@@ -159,8 +159,8 @@ def _widened(
     have an outline. Yields the addresses of such pieces.
     """
     sides = [ctypes.c_float() for _ in range(4)]
-    for at in range(count(held)):
-        part = get(held, at)
+    for at in range(count(container)):
+        part = get(container, at)
         kind = pdfium.FPDFPageObj_GetType(part)
         if kind == pdfium.FPDF_PAGEOBJ_FORM and depth < _FORM_DEPTH:
             yield from _widened(

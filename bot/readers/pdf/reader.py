@@ -135,15 +135,15 @@ def _outline(pdf: PdfDocument) -> list[Entry]:
     """The outline's entries in order; pypdfium2 ends loops."""
     entries = []
     for mark in islice(pdf.get_toc(), _ENTRIES):
-        where = mark.get_dest()
-        page = where.get_index() if where else None
-        entries.append(Entry(mark.level + 1, _clean(mark.get_title), page, _height(where)))
+        destination = mark.get_dest()
+        page = destination.get_index() if destination else None
+        entries.append(Entry(mark.level + 1, _clean(mark.get_title), page, _height(destination)))
     return entries
 
 
-def _height(where: PdfDest | None) -> float | None:
+def _height(destination: PdfDest | None) -> float | None:
     """A destination's height above the page's foot, if given."""
-    kind, place = where.get_view() if where else (None, ())
+    kind, place = destination.get_view() if destination else (None, ())
     at = {pdfium.PDFDEST_VIEW_XYZ: 1, pdfium.PDFDEST_VIEW_FITH: 0, pdfium.PDFDEST_VIEW_FITBH: 0}.get(kind, 9)
     return place[at] if at < len(place) else None
 

@@ -34,10 +34,10 @@ def loaded() -> Recognize:
     from rapidocr import RapidOCR
 
     cv2.setNumThreads(1)
-    one = {"intra_op_num_threads": 1, "inter_op_num_threads": 1, "enable_cpu_mem_arena": False}
+    one_thread = {"intra_op_num_threads": 1, "inter_op_num_threads": 1, "enable_cpu_mem_arena": False}
     engine = RapidOCR(
         params={
-            **{f"EngineConfig.onnxruntime.{name}": value for name, value in one.items()},
+            **{f"EngineConfig.onnxruntime.{name}": value for name, value in one_thread.items()},
             "Global.log_level": "critical",
             "Global.max_side_len": _PIXELS,
             "Det.limit_type": "max",
@@ -54,8 +54,8 @@ def loaded() -> Recognize:
     def recognize(page: Any) -> tuple[list[Word], float]:
         width, height = page.get_size()
         scale = min(_DPI / 72, _PIXELS / max(width, height, 1.0))
-        found = engine(page.render(scale=scale).to_numpy()[:, :, :3], use_cls=False)
-        lines = list(zip(found.boxes, found.txts, strict=True)) if found.txts else []
+        result = engine(page.render(scale=scale).to_numpy()[:, :, :3], use_cls=False)
+        lines = list(zip(result.boxes, result.txts, strict=True)) if result.txts else []
         return list(_words(lines, scale)), height
 
     return recognize

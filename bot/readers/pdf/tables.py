@@ -119,9 +119,9 @@ def _heads(lines: Sequence[Line], first: int, gutters: Sequence[Span], headings:
     if first == 0 or first - 1 in headings:
         return False
     above, line = lines[first - 1], lines[first]
-    near = 0 < line.base - above.base <= _LEADING * line.size
+    is_near = 0 < line.base - above.base <= _LEADING * line.size
     return (
-        near
+        is_near
         and (above.page, above.block) == (line.page, line.block)
         and not above.cells
         and above.left >= gutters[0][1] - 0.1

@@ -67,16 +67,16 @@ class Vocabulary:
         """The same for two lines of a narrow cell, where a word may be broken without a hyphen."""
         old, new = _FIRST.findall(before)[-1:], _FIRST.match(after)
         if old and new and before.endswith(old[0]):
-            whole = self._words[(old[0] + new[0]).casefold()]
-            if whole > self._words[old[0].casefold()]:
+            joined_count = self._words[(old[0] + new[0]).casefold()]
+            if joined_count > self._words[old[0].casefold()]:
                 return before + after
         return self.joined(before, after)
 
     def _hyphened(self, before: str, after: str) -> bool:
         old, new = before.casefold(), after.casefold()
-        whole, parted = self._words[old + new], self._words[f"{old}-{new}"]
-        if whole or parted:
-            return parted > whole
+        joined_count, parted = self._words[old + new], self._words[f"{old}-{new}"]
+        if joined_count or parted:
+            return parted > joined_count
         if not (before[-1].isalpha() and after[0].isalpha() and after[0].islower()):
             return True
         return min(len(old), len(new)) >= 3 and bool(self._words[old] and self._words[new])

@@ -136,17 +136,17 @@ def title_page(texts: Sequence[str]) -> tuple[tuple[str, str], ...]:
     """The pairs of a title page whose lines have no keys: the first line is the title, the author follows "written by",
     the rest are notes.
     """
-    rest = [" ".join(text.split()) for text in texts if text.strip()]
-    if not rest:
+    remaining = [" ".join(text.split()) for text in texts if text.strip()]
+    if not remaining:
         return ()
-    pairs = [("Title", literal(rest.pop(0)))]
-    for place, text in enumerate(rest[:-1]):
+    pairs = [("Title", literal(remaining.pop(0)))]
+    for place, text in enumerate(remaining[:-1]):
         if CREDIT.fullmatch(text):
-            pairs += [("Credit", text), ("Author", literal(rest[place + 1]))]
-            del rest[place : place + 2]
+            pairs += [("Credit", text), ("Author", literal(remaining[place + 1]))]
+            del remaining[place : place + 2]
             break
-    if rest:
-        pairs.append(("Notes", literal("\n".join(rest))))
+    if remaining:
+        pairs.append(("Notes", literal("\n".join(remaining))))
     return tuple(pairs)
 
 

@@ -212,15 +212,15 @@ class _Reading:
         while self._at < len(self._rows) and (self._rows[self._at].strip() or len(self._rows[self._at]) > 1):
             row = self._rows[self._at]
             words = row.replace(_NOTED, "").strip()
-            own: Kind | None = None
+            line_kind: Kind | None = None
             if words[:1] in ("(", "（") and words[-1] in (")", "）"):
-                own = "parenthetical"
+                line_kind = "parenthetical"
             elif words[:1] == "~":
-                own, row = "lyric", row.replace("~", "", 1)
-            if own:
+                line_kind, row = "lyric", row.replace("~", "", 1)
+            if line_kind:
                 yield from self._element("dialogue", "\n".join(spoken_lines))
                 spoken_lines = []
-                yield from self._element(own, row)
+                yield from self._element(line_kind, row)
             else:
                 spoken_lines.append(row)
             self._at += 1

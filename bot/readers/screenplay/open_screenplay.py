@@ -106,7 +106,7 @@ class _Styles:
     if it says so.
     """
 
-    below: dict[str, str]
+    bases: dict[str, str]
     capitals: dict[str, bool]
 
     @classmethod
@@ -127,7 +127,7 @@ class _Styles:
             if not named:
                 return
             yield named
-            named = self.below.get(named, "")
+            named = self.bases.get(named, "")
 
     def kind(self, named: str) -> Kind:
         return next((_KINDS[style] for style in self.chain(named) if style in _KINDS), "general")

@@ -128,11 +128,11 @@ def places(chapters: Sequence[tuple[str, Survey]], entries: Iterable[Entry]) -> 
     return chapter_places
 
 
-def _place(own: list[Entry], survey: Survey, trail: tuple[str, ...]) -> Place:
+def _place(entries: list[Entry], survey: Survey, trail: tuple[str, ...]) -> Place:
     headings = [heading for heading in survey.headings if not (heading.quoted and survey.boxed)]
-    first = own[0]
+    first = entries[0]
     starting = [first]
-    for entry in own[1:]:
+    for entry in entries[1:]:
         if entry.fragment != first.fragment or entry.path[: len(starting[-1].path)] != starting[-1].path:
             break
         starting.append(entry)
@@ -142,19 +142,21 @@ def _place(own: list[Entry], survey: Survey, trail: tuple[str, ...]) -> Place:
     depth = len(chosen.path)
     top = min((heading.level for heading in headings), default=1)
     place = Place(depth - top)
-    above = [step + 1 for step in range(depth - 1) if trail[: step + 1] != chosen.path[: step + 1]]
-    place.before = [(level, chosen.path[level - 1]) for level in above]
+    levels_above = [step + 1 for step in range(depth - 1) if trail[: step + 1] != chosen.path[: step + 1]]
+    place.before = [(level, chosen.path[level - 1]) for level in levels_above]
     levels = {_letters(heading.title): heading.level for heading in reversed(headings)}
     if not headings or (
         headings[0].led and not any(_alike(chosen.path[-1], heading.title) for heading in headings)
     ):
-        shifts = (len(entry.path) - levels[at] for entry in own if (at := _letters(entry.path[-1])) in levels)
+        shifts = (
+            len(entry.path) - levels[at] for entry in entries if (at := _letters(entry.path[-1])) in levels
+        )
         place.shift = next(shifts, place.shift + 1)
         if chosen.fragment in survey.ids:
             place.named[chosen.fragment] = (depth, chosen.path[-1])
         else:
             place.before.append((depth, chosen.path[-1]))
-    for entry in own:
+    for entry in entries:
         lacking = entry.fragment in survey.ids and entry.fragment not in survey.titles
         if lacking and entry not in starting and _letters(entry.path[-1]) not in levels:
             place.named.setdefault(entry.fragment, (len(entry.path), entry.path[-1]))

@@ -73,10 +73,10 @@ def titled(text: str) -> tuple[str, str]:
     a title.
     """
     words = tidy(text).rstrip(" \n¶§🔗")
-    title, _, rest = words.partition("\n")
+    title, _, remainder = words.partition("\n")
     if len(words) <= _LONGEST_HEADING:
         return words.replace("\n", " "), ""
-    return (title, rest) if len(title) <= _LONGEST_HEADING else ("", words)
+    return (title, remainder) if len(title) <= _LONGEST_HEADING else ("", words)
 
 
 def plain(text: str) -> str:

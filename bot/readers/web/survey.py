@@ -177,11 +177,11 @@ class SurveyHandler(Visible):
         if not (heading := self._heading):
             return
         self._heading = None
-        heading.title, rest = titled("".join(self._text))
+        heading.title, remainder = titled("".join(self._text))
         self._text.clear()
         if heading.title:
             self.survey.headings.append(heading)
             self.survey.titles.update((name, heading.title) for name in self._pending)
-        if heading.title or rest:
+        if heading.title or remainder:
             self.survey.words = True
             self._pending.clear()

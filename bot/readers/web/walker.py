@@ -160,13 +160,13 @@ class Walker(Listed):
 
     def _write_heading(self, level: int, text: str) -> None:
         self._item = None
-        title, rest = titled(text)
+        title, remainder = titled(text)
         if title and self._quotes and self._boxed:
             self._writer.quote(f"**{title}**")
         else:
             self._writer.heading(level + self._shift, title)
-        if rest:
-            self._writer.paragraph(rest)
+        if remainder:
+            self._writer.paragraph(remainder)
 
     def _write_code(self, text: str) -> None:
         text = re.sub(f"{BREAK}+", "\n", text)

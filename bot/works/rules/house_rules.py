@@ -137,7 +137,7 @@ class HouseRules:
             attached = self._opened[key] = await self._open(space, rules, title, heading)
             if len(self._opened) > CACHED:
                 self._opened.popitem(last=False)
-        return _WithHouseRules(library.within(attached), base, title)
+        return _WithHouseRules(library.on_files(attached), base, title)
 
     async def _open(self, space: str, rules: Sequence[Rule], title: str, heading: str) -> Attached:
         text = f"# {title}\n\n" + "\n\n".join(
@@ -152,7 +152,7 @@ class HouseRules:
         folder = await asyncio.to_thread(written)
         try:
             attached = Attached(self._intake, [Item("rules.md", str(folder / "rules.md"))])
-            await attached.of(space, "")
+            await attached.open(space, "")
         finally:
             await asyncio.to_thread(_removed, folder)
         return attached

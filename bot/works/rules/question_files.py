@@ -76,7 +76,7 @@ class Search:
         in_files = await self._within.search(space, "", question, k=k)
         # Looking up its headings would find them on no shelf.
         own_result = replace(in_files, nearest=[], see_also=[])
-        if self._whole and (every := await self._within.whole(space, self._attached, WHOLE_CHARS)):
+        if self._whole and (every := await self._within.all_passages(space, self._attached, WHOLE_CHARS)):
             scores = {passage.chunk: passage.score for passage in own_result.passages}
             every = [replace(passage, score=scores.get(passage.chunk, 0.0)) for passage in every]
             own_result = replace(own_result, passages=every, confident=True)

@@ -131,7 +131,7 @@ class Snapshots:
         conversation = await self._conversations.of(request, question, HISTORY, follows=follows)
         languages_read = set(await self._library.languages(space, shelf)) if shelf else set()
         if own.attached is not None:
-            languages_read.update(await self._library.within(own.attached).languages(space, ""))
+            languages_read.update(await self._library.on_files(own.attached).languages(space, ""))
         languages = sorted(languages_read)
         language = await asyncio.to_thread(detect_question, question, languages)
         strategy_wanted = str(request.options.get("strategy") or self._config.strategy)

@@ -251,7 +251,7 @@ class Asking:
         pinned = self._library.pinned()
         searched: Searchable = pinned
         if own.attached is not None:
-            within, shelf = self._library.within(own.attached), pinned if snapshot.shelf else None
+            within, shelf = self._library.on_files(own.attached), pinned if snapshot.shelf else None
             searched = Search(within, own.attached, shelf, whole=snapshot.cites)
         if snapshot.house:
             base = searched if snapshot.shelf or own.attached else None

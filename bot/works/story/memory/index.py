@@ -231,7 +231,9 @@ class Pieces:
                 for part in (range(self._compared), range(self._compared, size))
             }
         if (word, language) not in self._alike:
-            alike = [pair for part in self._cognates.values() for pair in part.of(word, language, 4 * MOST)]
+            alike = [
+                pair for part in self._cognates.values() for pair in part.matches(word, language, 4 * MOST)
+            ]
             alike.sort(key=lambda pair: -pair[1])
             self._alike[word, language] = [(self._known[number], likeness) for number, likeness in alike]
         return self._alike[word, language]
