@@ -141,8 +141,8 @@ class Composer(Generic[AnyPage]):
         choices = [choice for group in groups for choice in group.choices]
         content.first_choice = stored_choices.index(choices, before, changed.stage)
         self._choices = before[: content.first_choice]
-        for shown in changed.contents or (Text(self._say("page.withdrawn")),):
-            await self._take(shown)
+        for event in changed.contents or (Text(self._say("page.withdrawn")),):
+            await self._take(event)
         # The old choices stay, because existing messages refer to their numbers.
         self._choices += before[len(self._choices) :]
         self._sources = list(dict.fromkeys(self._sources))
@@ -211,11 +211,13 @@ class Composer(Generic[AnyPage]):
                     rows = {
                         row.stage: row.message_id for row in await self._outbox.all(self._space, self._run)
                     }
-                    shown = {rows[stage] for stage in rows.keys() - {FIRST, *self._dialect.own_keys}} - {None}
-                    if shown:
+                    stages_shown = {
+                        rows[stage] for stage in rows.keys() - {FIRST, *self._dialect.own_keys}
+                    } - {None}
+                    if stages_shown:
                         break
                     await asyncio.sleep(LOOK_S)
-                if shown.isdisjoint(self._messages.posted()):
+                if stages_shown.isdisjoint(self._messages.posted()):
                     await self._messages.take_back()
 
     async def _told_alone(self) -> bool:
@@ -321,10 +323,10 @@ class Composer(Generic[AnyPage]):
                 content.notices.append(self._dialect.adapt(text))
                 self._retry = self._retry or retry
             case Failed(text=text, retry=retry):
-                alone = replace(content, status=None) == StageContent(FIRST, "")
-                adapt_alone = self._dialect.adapt_alone if alone else None
+                only_status = replace(content, status=None) == StageContent(FIRST, "")
+                adapt_alone = self._dialect.adapt_alone if only_status else None
                 sentence = (adapt_alone or self._dialect.adapt)(text)
-                if alone and self._pressed:
+                if only_status and self._pressed:
                     self._refused = sentence
                 else:
                     content.failed, self._retry = sentence, self._retry or retry

@@ -150,17 +150,17 @@ class Footer:
         letters_shown = letters(text)
         listed = []
         for n, cited in sorted(citations.items()):
-            where = clean(cited.source)
+            source_text = clean(cited.source)
             if cited.heading:
-                where += f" › {clean(cited.heading)}"
-            where = f"{self.number.format(n)} {self.literal(where, WHERE)}"
+                source_text += f" › {clean(cited.heading)}"
+            source_text = f"{self.number.format(n)} {self.literal(source_text, WHERE)}"
             if cited.page is not None:
-                where += f", {say('page.leaf', n=cited.page)}"
+                source_text += f", {say('page.leaf', n=cited.page)}"
             if cited.link.startswith(("https://", "http://")) and len(cited.link) <= LINK:
-                where += f" · {self.line(linked(cited.link, say), 2 * LINK)}"
+                source_text += f" · {self.line(linked(cited.link, say), 2 * LINK)}"
             quote = self.literal(_MARKERS.sub("", clean(cited.quote)), QUOTE)
             quoted = not quote or letters(cited.quote) in letters_shown
-            listed.append((where, where if quoted else f"{where}\n{self.quote}“{quote}”"))
+            listed.append((source_text, source_text if quoted else f"{source_text}\n{self.quote}“{quote}”"))
         return listed
 
     def fitting(self, sources: list[Source], room: int, say: Words, *, quotes: bool) -> tuple[str, int]:
@@ -175,8 +175,8 @@ class Footer:
                 text = where
             if self.size(text) + 1 > free:
                 hidden = len(sources) - at
-                more = self.mark + say("page.more", n=hidden)
-                return "\n".join([*lines, more]) if room > 40 else "", hidden
+                more_line = self.mark + say("page.more", n=hidden)
+                return "\n".join([*lines, more_line]) if room > 40 else "", hidden
             lines.append(text)
             free -= self.size(text) + 1
         return "\n".join(lines), 0
@@ -226,17 +226,17 @@ def pages(sources: Sequence[Citation], say: Words, room: int) -> list[str]:
 
 def _blocks(source: Citation, say: Words) -> list[str]:
     """One source with its quotation; a very long quotation continues in further blocks."""
-    where = _line(source.source)
+    source_line = _line(source.source)
     if source.heading:
-        where += f" › {_line(source.heading)}"
+        source_line += f" › {_line(source.heading)}"
     if source.page is not None:
-        where += say("buttons.page_of_book", page=source.page)
-    where = where[:800]
+        source_line += say("buttons.page_of_book", page=source.page)
+    source_line = source_line[:800]
     if source.link.startswith(("https://", "http://")):
-        where += f" · {linked(source.link, say)}"
+        source_line += f" · {linked(source.link, say)}"
     parts = split(neutralise(clean(source.quote)), QUOTE_CHARS)
     quoted = ["\n".join(f"> {line}" for line in part.splitlines()) for part in parts]
-    return ["\n".join([f"**[{source.n}]** {where}", *quoted[:1]]), *quoted[1:]]
+    return ["\n".join([f"**[{source.n}]** {source_line}", *quoted[:1]]), *quoted[1:]]
 
 
 def _line(text: str) -> str:
@@ -266,12 +266,12 @@ def button_labels(
     them.
     """
     listed = too_long(texts, most, size)
-    shown = []
+    buttons = []
     for n, (text, count) in enumerate(zip(texts, votes, strict=True), 1):
         behind = f" · {count}" if count else ""
         room = (SHORT if listed else most) - size(behind)
-        shown.append(label(f"{n}. {text}" if listed else text, room, size) + behind)
-    return shown
+        buttons.append(label(f"{n}. {text}" if listed else text, room, size) + behind)
+    return buttons
 
 
 def too_long(texts: Sequence[str], most: int, size: Callable[[str], int] = len) -> bool:
@@ -314,12 +314,12 @@ def controls(stage: StageContent, context: PageContext, *, more: bool) -> tuple[
     """The buttons of the run itself. `more`: the page has no room for all sources."""
     say, run = context.say, context.run
     sources = Button(f"sources:{run}", say("page.sources"), "📖")
-    beside = [Button(*stage.meanwhile)] if stage.meanwhile is not None else []
+    meanwhile = [Button(*stage.meanwhile)] if stage.meanwhile is not None else []
     if not context.last:
         return (sources,) if more else ()
     if not context.ended:
-        return (Button(f"stop:{run}", say("page.stop"), "⏹️"), *beside)
-    row = beside if context.ended != "done" else []
+        return (Button(f"stop:{run}", say("page.stop"), "⏹️"), *meanwhile)
+    row = meanwhile if context.ended != "done" else []
     if context.retry:
         row.append(Button(f"retry:{run}", say("page.retry"), "🔁"))
     if stage.citations:

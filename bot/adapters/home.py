@@ -139,12 +139,12 @@ async def leave_place(schedules: Schedules, place: Place) -> None:
     Nobody is notified: people know of the deletion and did not ask for a ping. Raises StorageFault.
     """
     if removed := await schedules.remove_there(*place.key):
-        where = (
+        place_name = (
             f"thread {place.thread} in channel {place.channel}"
             if place.thread
             else f"channel {place.channel}"
         )
-        _log.info("%s of %s is gone, and %d schedules with it", where, place.space, removed)
+        _log.info("%s of %s is gone, and %d schedules with it", place_name, place.space, removed)
 
 
 async def first_message(
@@ -159,12 +159,12 @@ async def first_message(
         return None
     keys = await outbox.stages(place.space, run)
     first = next((key for key in keys if key not in besides and not key.startswith(SHARED)), None)
-    sent = await outbox.get(place.space, run, first) if first is not None else None
-    if sent is None or sent.message_id is None:
+    opening = await outbox.get(place.space, run, first) if first is not None else None
+    if opening is None or opening.message_id is None:
         return None
     request = request_from_json(row.payload)
     return (
-        (request, bare(sent.message_id))
+        (request, bare(opening.message_id))
         if request.origin and request.place.platform == place.platform
         else None
     )

@@ -205,9 +205,11 @@ class Intake:
 
     async def channel_gone(self, space: str, platform: str, channel: str) -> None:
         """After a channel was deleted or the bot has lost it: stop its runs and schedules. Raises UserError."""
-        here = (space, platform, channel)
+        channel_key = (space, platform, channel)
         await self.app.runs.stop_where(
-            lambda request: (request.place.space, request.place.platform, request.place.channel) == here
+            lambda request: (
+                (request.place.space, request.place.platform, request.place.channel) == channel_key
+            )
         )
         with in_words():
             await leave_place(self.app.records.schedules, Place(platform, space, channel, ""))
@@ -290,16 +292,16 @@ class Intake:
         """The present text of a prompt, to be edited in a window. Raises UserError."""
         return as_yaml((await self.app.prompts.wording(location.space, prompt)).text)
 
-    async def store_form(self, location: Location, event: str, asked: PendingForm, *, admin: bool) -> str:
+    async def store_form(self, location: Location, event: str, form: PendingForm, *, admin: bool) -> str:
         """Store a pending form. Returns the id that its window carries. Raises UserError.
 
         `admin`: the person may change what the whole space shares.
         """
-        if asked.row.admin and not admin:
-            raise UserError("app.admins", verb=asked.row.path)
+        if form.row.admin and not admin:
+            raise UserError("app.admins", verb=form.row.path)
         self.count(location)
         window = event_id(self._platform, location.space, event)
-        stored = replace(asked, author=str(location.user)).to_json()
+        stored = replace(form, author=str(location.user)).to_json()
         await self.app.records.offers.keep(
             location.space, window, WINDOW, [stored], author_id=str(location.user)
         )
@@ -308,8 +310,8 @@ class Intake:
     async def stored_form(self, location: Location, window: str) -> PendingForm | None:
         """The pending form of this person's window; None if it is deleted."""
         stored = await self.app.records.offers.get(location.space, window, WINDOW, 0)
-        asked = pending_form(stored) if stored is not None else None
-        return asked if asked is not None and asked.author == str(location.user) else None
+        form = pending_form(stored) if stored is not None else None
+        return form if form is not None and form.author == str(location.user) else None
 
 
 def rewords(parsed: Parsed, past: Request) -> bool:
@@ -332,7 +334,7 @@ def request_of(
     """The request that an invocation makes to App. `run` is the id of the run that it begins."""
     row, text = invocation.row, invocation.text
     readable = mention.readable(text) if "<" in text else text
-    shown = text if row.plain else f"/{row.path} {readable}".strip()
+    line = text if row.plain else f"/{row.path} {readable}".strip()
     options = dict(invocation.options) | ({FOLLOW_UP: True} if invocation.plain else {})
     if invocation.again is not None:
         options[REPEATS] = invocation.again.id
@@ -346,7 +348,7 @@ def request_of(
         text,
         () if row.bare else invocation.files,
         locale,
-        origin.to_json(title=title(invocation.title or readable) or row.path, asked=shown),
+        origin.to_json(title=title(invocation.title or readable) or row.path, asked=line),
         answers=invocation.answers,
         window=invocation.window or (invocation.again is not None and invocation.again.window),
         quoted=invocation.quoted or (invocation.again.quoted if invocation.again is not None else ()),

@@ -253,13 +253,13 @@ class Brought:
 NOTHING: Final = Brought()
 
 
-def with_brought(asked: Invocation, along: Brought) -> Invocation:
+def with_brought(invocation: Invocation, along: Brought) -> Invocation:
     """The question together with what comes with its message."""
     return replace(
-        asked,
-        text=with_quotation(asked.text, along.text),
-        files=(*asked.files, *along.files)[:QUESTION_FILES],
-        quoted=(*asked.quoted, *along.quoted),
+        invocation,
+        text=with_quotation(invocation.text, along.text),
+        files=(*invocation.files, *along.files)[:QUESTION_FILES],
+        quoted=(*invocation.quoted, *along.quoted),
     )
 
 

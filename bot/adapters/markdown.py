@@ -103,9 +103,9 @@ def title(text: str) -> str:
 
 def file_name(name: str, used: set[str], unsafe: re.Pattern[str]) -> str:
     """The file's name without `unsafe` characters and unique within `used`, to which it is added. Its suffix stays."""
-    whole = unsafe.sub("_", clean(name))
-    kept = whole.lstrip("._- ")
-    if "." not in kept and kept and whole.removesuffix(kept).endswith("."):  # only the suffix is left
+    safe_name = unsafe.sub("_", clean(name))
+    kept = safe_name.lstrip("._- ")
+    if "." not in kept and kept and safe_name.removesuffix(kept).endswith("."):  # only the suffix is left
         kept = f"file.{kept}"
     path = PurePath(kept[-80:].strip() or "file")
     unique, number = path.name, 2
@@ -249,9 +249,9 @@ def pack(pieces: Iterable[Piece], limit: int, size: Size = len, divide: Divide |
         length = size(piece.text)
         if part and used + length > limit:
             if divide is not None and used < limit * FULL:
-                head, rest = divide(piece.text, limit - used)
+                head, remainder = divide(piece.text, limit - used)
                 part += [Piece(head)] if head else []
-                piece, length = Piece(rest, piece.gap, piece.leads), size(rest)
+                piece, length = Piece(remainder, piece.gap, piece.leads), size(remainder)
             at = len(part)
             while at and part[at - 1].leads:
                 at -= 1

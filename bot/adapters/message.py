@@ -97,10 +97,10 @@ class Message(Generic[AnyPage]):
 
     async def write(self) -> bool | None:
         async with self._writing:  # after a run has moved to another channel, two writers may write it
-            due = self.page()
-            if due is None or self.gone:
+            content = self.page()
+            if content is None or self.gone:
                 return False
-            page, final = due
+            page, final = content
             new = not self.exists
             while not self._claimed:  # the message may be taken over during the claim
                 self._claimed = True
@@ -111,8 +111,8 @@ class Message(Generic[AnyPage]):
             wrote = shown != self._shown
             if wrote:
                 shown = self._shown = page.shown if await self._show(page) else None
-                due = self.page()  # the same page may have become final meanwhile; then it is stored once
-                final = final or (due is not None and due[1] and due[0].shown == shown)
+                content = self.page()  # the same page may have become final meanwhile; then it is stored once
+                final = final or (content is not None and content[1] and content[0].shown == shown)
             # In a task, so that the next message does not wait for the storage. After a crash in between, the message
             # is found.
             self.recording = asyncio.create_task(self._record(self.recording, shown if final else None))
@@ -140,8 +140,8 @@ class Message(Generic[AnyPage]):
         self._unsure = not row.fresh
         self._since = row.created_at
 
-    def _recall(self, message: str, shown: str | None) -> None:
-        self.exists, self.id, self._shown, self._on = True, message, shown, self.home.surface
+    def _recall(self, message: str, shown_hash: str | None) -> None:
+        self.exists, self.id, self._shown, self._on = True, message, shown_hash, self.home.surface
         self._style = self._files = None
         self.home.recall(message)
 
@@ -239,15 +239,15 @@ class Message(Generic[AnyPage]):
             not unsure and earlier is None
         )  # because of its nonce, the post may have returned the earlier message
 
-    async def _record(self, before: asyncio.Task[None] | None, shown: str | None) -> None:
+    async def _record(self, before: asyncio.Task[None] | None, shown_hash: str | None) -> None:
         """Store the message's id and, once it is final, what it shows."""
         if before is not None:
             await before
-        noting = (self.ref.key, self.id, shown)
+        noting = (self.ref.key, self.id, shown_hash)
         if not self.exists or self._recorded == noting:
             return
         try:
-            await self.outbox.mark_sent(self.space, self.ref.run, self.ref.key, self.id, shown)
+            await self.outbox.mark_sent(self.space, self.ref.run, self.ref.key, self.id, shown_hash)
         except StorageFault as fault:
             _log.warning("run %s: a message could not be noted: %s", self.ref.run, fault)
         self._recorded = noting

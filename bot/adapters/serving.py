@@ -83,22 +83,22 @@ def serve(config: Config, locale: str) -> int:
 def _chosen(config: Config, say: Words) -> list[ConfiguredPlatform]:
     """The configured platforms. Prints a notice about a half configured one; raises UserError if there is no other."""
     configured: list[ConfiguredPlatform] = []
-    half: list[UserError] = []
+    faults: list[UserError] = []
     for look in (_discord, _slack):
         try:
             if (platform := look(config, say)) is not None:
                 configured.append(platform)
         except UserError as error:
-            half.append(error)
+            faults.append(error)
     if not configured:
         slack = config.slack
-        raise _last(half, say) or UserError(
+        raise _last(faults, say) or UserError(
             "serving.nothing",
             discord=config.discord.token_env,
             slack=slack.bot_token_env,
             beside=slack.app_token_env if slack.mode == "socket" else slack.signing_secret_env,
         )
-    _tell(half, say)
+    _tell(faults, say)
     return configured
 
 

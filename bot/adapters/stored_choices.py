@@ -152,6 +152,6 @@ async def labels(
     for group, texts in groups.items():
         counts = await votes.counts(space, run, group)
         voted = [counts.get(n, 0) for n in texts]
-        shown = button_labels(list(texts.values()), voted, most, size)
-        by_button |= {f"choice:{run}:{n}": text for n, text in zip(texts, shown, strict=True)}
+        labels = button_labels(list(texts.values()), voted, most, size)
+        by_button |= {f"choice:{run}:{n}": text for n, text in zip(texts, labels, strict=True)}
     return by_button

@@ -166,18 +166,18 @@ class Writer:
         self, message: Writable, rank: Rank = Rank.PASSING, *, group: str = "", empty: bool = False
     ) -> None:
         """Queue a changed message. New messages of one group are posted in the order of these calls."""
-        due, now = self._due.get(message), self._clock.time()
-        if due is None:
+        entry, now = self._due.get(message), self._clock.time()
+        if entry is None:
             self._due[message] = _Due(group, now, rank, empty, now)
         else:
-            due.again = due.writing
-            if rank >= due.rank and empty == due.empty:
+            entry.again = entry.writing
+            if rank >= entry.rank and empty == entry.empty:
                 return  # it keeps waiting, which is the case for most pieces of a growing text
-            due.worded = now if due.empty and not empty else due.worded
-            if rank < due.rank:
-                due.not_before = 0.0  # a more urgent state does not wait for the retry of an earlier one
-            due.rank = min(due.rank, rank)
-            due.empty = empty
+            entry.worded = now if entry.empty and not empty else entry.worded
+            if rank < entry.rank:
+                entry.not_before = 0.0  # a more urgent state does not wait for the retry of an earlier one
+            entry.rank = min(entry.rank, rank)
+            entry.empty = empty
         self._wake()
 
     async def settled(self, message: Writable) -> None:
@@ -193,9 +193,9 @@ class Writer:
 
     def try_again(self) -> None:
         """Try what has failed now."""
-        for due in self._due.values():
-            if due.since is not None:
-                due.not_before = 0.0
+        for entry in self._due.values():
+            if entry.since is not None:
+                entry.not_before = 0.0
         self._wake()
 
     @property
@@ -236,67 +236,67 @@ class Writer:
         slot = self._posted[0] + self._pace.posts_in_s + MARGIN_S if full else 0.0
         best: tuple[Writable, float] | None = None
         groups: set[str] = set()
-        earlier, held = 0.0, False
-        for message, due in self._due.items():
-            if message.exists or due.writing:
-                held = held or (not message.exists and due.since is not None)
+        earlier, is_held = 0.0, False
+        for message, entry in self._due.items():
+            if message.exists or entry.writing:
+                is_held = is_held or (not message.exists and entry.since is not None)
                 continue
-            if due.group not in groups and not (held and due.empty):
-                at = max(slot, due.not_before, earlier, self._held_until(due))
+            if entry.group not in groups and not (is_held and entry.empty):
+                at = max(slot, entry.not_before, earlier, self._held_until(entry))
                 if best is None or at < best[1]:
                     best = message, at
-            if due.group:
-                groups.add(due.group)
-            if due.unavailable and self._keeps_order(due):
-                earlier = max(earlier, due.not_before)
-            held = held or (due.since is not None and self._clock.time() < due.since + ORDER_S)
+            if entry.group:
+                groups.add(entry.group)
+            if entry.unavailable and self._keeps_order(entry):
+                earlier = max(earlier, entry.not_before)
+            is_held = is_held or (entry.since is not None and self._clock.time() < entry.since + ORDER_S)
         return best
 
-    def _keeps_order(self, due: _Due) -> bool:
+    def _keeps_order(self, entry: _Due) -> bool:
         """Whether later messages wait for this one, which the platform did not accept. They do not if it accepts others
         but never this one.
         """
-        if due.since is None or due.since < self._health.succeeded:
+        if entry.since is None or entry.since < self._health.succeeded:
             return False
-        return self._clock.time() < due.since + ORDER_S
+        return self._clock.time() < entry.since + ORDER_S
 
-    def _held_until(self, due: _Due, *, posted: bool = False) -> float:
+    def _held_until(self, entry: _Due, *, posted: bool = False) -> float:
         """The earliest time to write a message in its present state, apart from the channel's pace.
 
         A message without text is posted when an edit could follow at once, or else after a while. An existing message
         without text is not edited at once, because its first words would then wait for the next edit.
         """
-        if due.rank is Rank.FINAL:
+        if entry.rank is Rank.FINAL:
             return 0.0
-        words_at = due.worded + WORDS_S if due.rank is Rank.FIRST else 0.0
+        words_at = entry.worded + WORDS_S if entry.rank is Rank.FIRST else 0.0
         if posted:
-            return due.put + self._pace.edit_every_s if due.empty else words_at
-        latest = due.put + 2 * self._pace.edit_every_s
-        taken = any(map(attrgetter("exists"), self._due))  # by an edit that waits or is being sent
-        free = latest if taken else min(self._edited + self._pace.edit_every_s, latest)
-        held_until = max(due.put + HOLD_S, free)
+            return entry.put + self._pace.edit_every_s if entry.empty else words_at
+        latest = entry.put + 2 * self._pace.edit_every_s
+        has_posted = any(map(attrgetter("exists"), self._due))  # by an edit that waits or is being sent
+        free = latest if has_posted else min(self._edited + self._pace.edit_every_s, latest)
+        held_until = max(entry.put + HOLD_S, free)
         # First words do not delay a post: a message that was put later would overtake it.
-        return held_until if due.empty else min(words_at, held_until)
+        return held_until if entry.empty else min(words_at, held_until)
 
     def _next_edit(self) -> tuple[Writable, float] | None:
         """The edit to make next, and when: among equal ranks, the one that has waited longest."""
         slot = self._edited + self._pace.edit_every_s
         best: tuple[tuple[bool, Rank, float], Writable, float] | None = None
         now = self._clock.time()
-        for message, due in self._due.items():
-            if not message.exists or due.writing:
+        for message, entry in self._due.items():
+            if not message.exists or entry.writing:
                 continue
-            at = max(slot, due.not_before, self._held_until(due, posted=True))
-            order = (at > max(now, slot), due.rank, at)
+            at = max(slot, entry.not_before, self._held_until(entry, posted=True))
+            order = (at > max(now, slot), entry.rank, at)
             if best is None or order < best[0]:
                 best = order, message, at
         return (best[1], best[2]) if best is not None else None
 
     async def _write(self, message: Writable, lane: Lane) -> None:
-        due = self._due[message]
-        due.writing, due.again = True, False
-        rank = due.rank
-        due.rank = Rank.PASSING  # a later state has its own rank
+        entry = self._due[message]
+        entry.writing, entry.again = True, False
+        rank = entry.rank
+        entry.rank = Rank.PASSING  # a later state has its own rank
         wrote: bool | None = True
         later = False
         urgency.set(min(rank, Rank.FIRST) if lane == "post" else rank)
@@ -308,41 +308,41 @@ class Writer:
             if wrote:
                 self._health.success(self._clock.time())
         except Unavailable as fault:
-            later = self._later(due, rank, fault)
+            later = self._later(entry, rank, fault)
             wrote = not isinstance(fault, NotSent)  # the platform has counted all except these
         except Exception as fault:  # it must not stop the channel's other messages
             _log.error("a message could not be written: %s", type_and_trace(fault))
-        due.writing = False
+        entry.writing = False
         now = self._clock.time()
         if wrote and lane == "post":
             self._posted.append(now)
         elif wrote:
             self._edited = now  # at its end, so that the platform sees at least the pause between two
         if later:
-            if due.rank < rank:  # a more urgent state was queued during the write, so do not delay it
-                due.not_before = 0.0
-            due.rank = min(due.rank, rank)
+            if entry.rank < rank:  # a more urgent state was queued during the write, so do not delay it
+                entry.not_before = 0.0
+            entry.rank = min(entry.rank, rank)
         else:
             del self._due[message]
-            if due.again:
-                self._due[message] = _Due(due.group, now, due.rank, due.empty, due.worded)
+            if entry.again:
+                self._due[message] = _Due(entry.group, now, entry.rank, entry.empty, entry.worded)
         self._written.set()
         self._wake()
 
-    def _later(self, due: _Due, rank: Rank, fault: Unavailable) -> bool:
+    def _later(self, entry: _Due, rank: Rank, fault: Unavailable) -> bool:
         """Schedule another try. Returns False if the message is given up."""
         now = self._clock.time()
-        due.since = now if due.since is None else due.since
+        entry.since = now if entry.since is None else entry.since
         longest_s = PASSING_TRIES_S
         if rank is Rank.FINAL:
-            longest_s = FINAL_TRIES_S if self._health.succeeded >= due.since else float("inf")
-        if now - due.since > longest_s:
-            _log.warning("a message was given up after %d tries: %s", due.tries, fault)
+            longest_s = FINAL_TRIES_S if self._health.succeeded >= entry.since else float("inf")
+        if now - entry.since > longest_s:
+            _log.warning("a message was given up after %d tries: %s", entry.tries, fault)
             return False
-        due.not_before = now + _pause_s(due.tries)
+        entry.not_before = now + _pause_s(entry.tries)
         if not isinstance(fault, NotSent):  # a try that sends nothing may be repeated often
-            due.tries += 1
-            due.unavailable = True
+            entry.tries += 1
+            entry.unavailable = True
             self._health.failures += 1
         return True
 
@@ -373,9 +373,9 @@ class Writers:
         if writer is None:
             writer = Writer(self._pace, self.clock, self._health, self._sure)
             for old in tuple(islice(self._writers, 2)):  # the longest unused
-                other = self._writers.pop(old)
-                if not other.idle:
-                    self._writers[old] = other
+                former = self._writers.pop(old)
+                if not former.idle:
+                    self._writers[old] = former
         self._writers[key] = writer
         return writer
 

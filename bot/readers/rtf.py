@@ -363,7 +363,7 @@ def _guess(paragraphs: list[_Paragraph]) -> None:
     if not sizes:
         return
     body, thin = sizes.most_common(1)[0][0], weights[False] >= weights[True]
-    code_pages = [
+    headings = [
         paragraph
         for paragraph in paragraphs[:-1]
         if not paragraph.rows
@@ -372,6 +372,6 @@ def _guess(paragraphs: list[_Paragraph]) -> None:
         and any(map(str.isalpha, words))
         and (paragraph.size >= body + 2 or (paragraph.bold and thin and paragraph.size >= body))
     ]
-    ranks = sorted({paragraph.size for paragraph in code_pages}, reverse=True)
-    for paragraph in code_pages:
+    ranks = sorted({paragraph.size for paragraph in headings}, reverse=True)
+    for paragraph in headings:
         paragraph.level = min(ranks.index(paragraph.size) + 1, 6)

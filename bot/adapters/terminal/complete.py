@@ -112,8 +112,8 @@ def verb_of(line: str) -> Verb | None:
     for verb in TABLE:
         if re.match(r"/" + verb.path.replace(" ", r"\s+") + r"\s", line, re.IGNORECASE):
             return verb
-    alone = re.match(r"/(\S+)\s", line)
-    verbs = verbs_named(alone[1].lower()) if alone else []
+    command = re.match(r"/(\S+)\s", line)
+    verbs = verbs_named(command[1].lower()) if command else []
     return verbs[0] if len(verbs) == 1 else None
 
 

@@ -294,9 +294,9 @@ class _Reported:
         if isinstance(self._view, Closing):
             await self._attempt(self._view.close(status))
 
-    async def _attempt(self, shown: Awaitable[None]) -> None:
+    async def _attempt(self, showing: Awaitable[None]) -> None:
         try:
-            await shown
+            await showing
         except (UserError, StorageFault):  # the run itself reports these
             raise
         except Exception as fault:

@@ -96,12 +96,12 @@ def _unlocked(source: BinaryIO) -> Iterator[bytes]:
     A thread that waits for input would hold the buffer's lock, which aborts the interpreter at its end.
     """
     raw = getattr(source, "raw", source)
-    rest = b""
+    partial_line = b""
     while some := raw.read(65_536):
-        *lines, rest = (rest + some).split(b"\n")
+        *lines, partial_line = (partial_line + some).split(b"\n")
         yield from (line + b"\n" for line in lines)
-    if rest:
-        yield rest
+    if partial_line:
+        yield partial_line
 
 
 class Feed:

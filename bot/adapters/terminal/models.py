@@ -155,16 +155,16 @@ class _Table:
 
     def sum(self, probe: Probe, dollars: Decimal | None) -> None:
         used = probe.usage
-        written = used.input_tokens + used.cache_read_tokens + used.cache_write_tokens
+        input_tokens = used.input_tokens + used.cache_read_tokens + used.cache_write_tokens
         print(
             "    "
             + self._say(
                 "probe.sum",
                 n=probe.calls,
-                input=written,
+                input=input_tokens,
                 cached=used.cache_read_tokens,
                 output=used.output_tokens,
-                cost=_price(self._say, dollars, written + used.output_tokens),
+                cost=_price(self._say, dollars, input_tokens + used.output_tokens),
             ),
             flush=True,
         )

@@ -122,16 +122,16 @@ async def _durable(app: App, request: Request, output: Output, conversation: Con
     """
     elsewhere = plain_output(app.config.data_dir / "files", sys.stderr)
 
-    def view(run: str, of: Request, outbox: Claims) -> View:
-        shown = (output if run == request.id else elsewhere).view(run, of, outbox)
-        return conversation.watched(shown, of)
+    def view(run: str, request_shown: Request, outbox: Claims) -> View:
+        view_of_run = (output if run == request.id else elsewhere).view(run, request_shown, outbox)
+        return conversation.watched(view_of_run, request_shown)
 
     for platform in ("terminal", WATCH):
         app.attach(Platform(platform, view, origin=lambda place: "", adults=only_adults))
     resumed = await app.start()
     status = await (await app.perform(request)).wait()
-    for other in resumed:
-        await (await app.perform(other)).wait()
+    for resumed_run in resumed:
+        await (await app.perform(resumed_run)).wait()
     await app.idle()
     return status
 
@@ -185,8 +185,8 @@ def report_lines(report: Report, say: Words, limit: int | None) -> list[str]:
         lines += ["", say("eval.failed", n=len(failures))]
         for case in failures[:limit]:
             lines += [f"  {clean(case.id)}  {clean(case.query)}", f"    {_why(case, say)}"]
-        if more := len(failures[limit:]) if limit is not None else 0:
-            lines.append(say("eval.more", n=more))
+        if failures_left := len(failures[limit:]) if limit is not None else 0:
+            lines.append(say("eval.more", n=failures_left))
     return lines
 
 

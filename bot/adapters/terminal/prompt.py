@@ -258,7 +258,7 @@ class Prompt:
         self._waiting.append(lines)
         while lines:
             await self._line(lines.pop(0))
-        self._waiting = [others for others in self._waiting if others is not lines]
+        self._waiting = [waiting for waiting in self._waiting if waiting is not lines]
 
     async def _line(self, line: str) -> None:
         run = new_id()
@@ -267,8 +267,8 @@ class Prompt:
             read = self.conversation.read(line)  # first, so that lines are read in order
         except UserError as error:
             read = error
-        shown = line if len(line) <= MAX_LINE else f"{line[:_REFUSED]}…"
-        await self.write([self.ink("› ", BOLD, CYAN) + self.ink(clean(shown), BOLD)])
+        echoed = line if len(line) <= MAX_LINE else f"{line[:_REFUSED]}…"
+        await self.write([self.ink("› ", BOLD, CYAN) + self.ink(clean(echoed), BOLD)])
         try:
             if isinstance(read, UserError):
                 raise read
@@ -365,10 +365,10 @@ class Prompt:
         lines = [line for tail in self._tails.values() for line in tail.split("\n")]
         # Only the window's rows; the whole block is printed at its end.
         lines = lines[-max(shutil.get_terminal_size().lines - 9, 3) :]
-        passing = [text for run, text in self._statuses.items() if run not in self._jobs]
-        if self._answers and not passing and not self._tails:
-            passing = [self.say("terminal.working")]
-        lines += [f"{self._spinner()} {self.ink(text[: self.ink.width - 4], DIM)}" for text in passing]
+        statuses = [text for run, text in self._statuses.items() if run not in self._jobs]
+        if self._answers and not statuses and not self._tails:
+            statuses = [self.say("terminal.working")]
+        lines += [f"{self._spinner()} {self.ink(text[: self.ink.width - 4], DIM)}" for text in statuses]
         return ANSI("\n".join([*lines, self.ink("› ", BOLD, CYAN)]))
 
     def _toolbar(self) -> ANSI:

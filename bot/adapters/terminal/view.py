@@ -118,27 +118,27 @@ class Stages:
 
     async def changes(self, changed: Changed) -> bool:
         """Whether the stage was shown with other contents. If so, the new contents are recorded as shown."""
-        row, shown = await self.outbox.get(self.space, self.run, changed.stage), _hash([repr(changed)])
-        if row is None or row.shown in (None, shown):
+        row, shown_hash = await self.outbox.get(self.space, self.run, changed.stage), _hash([repr(changed)])
+        if row is None or row.shown in (None, shown_hash):
             return False
-        await self.outbox.mark_sent(self.space, self.run, changed.stage, changed.stage, shown)
+        await self.outbox.mark_sent(self.space, self.run, changed.stage, changed.stage, shown_hash)
         return True
 
 
-def _hash(shown: Sequence[str]) -> str:
-    return sha256("\n".join(shown).encode(errors="replace")).hexdigest()[:16]
+def _hash(lines: Sequence[str]) -> str:
+    return sha256("\n".join(lines).encode(errors="replace")).hexdigest()[:16]
 
 
 def typable(choices: Sequence[Choice]) -> tuple[Choice, ...]:
     """The choices that can be typed. If two have the same command, only the one that asks no question can, and neither
     of two that differ by the text in their windows.
     """
-    same = Counter(choice.command.strip() for choice in choices)
+    times = Counter(choice.command.strip() for choice in choices)
     asking_nothing = {choice.command.strip() for choice in choices if not choice.asks}
 
     def lost(choice: Choice) -> bool:
         command = choice.command.strip()
-        return command in asking_nothing or (same[command] > 1 and choice.filled != "")
+        return command in asking_nothing or (times[command] > 1 and choice.filled != "")
 
     return tuple(choice for choice in choices if not (choice.asks and lost(choice)))
 
@@ -236,9 +236,9 @@ class TerminalView:
         """Show the changed stage again, with the reason, because printed text cannot be changed."""
         if changed.in_place or not await self._stages.changes(changed):
             return
-        ink, why = self._screen.ink, "terminal.changed" if changed.contents else "terminal.withdrawn"
+        ink, key = self._screen.ink, "terminal.changed" if changed.contents else "terminal.withdrawn"
         await self._write(
-            ["", ink(f"▍ {clean(changed.title)}", BOLD, BLUE) + ink(f"  ({self._say(why)})", YELLOW)]
+            ["", ink(f"▍ {clean(changed.title)}", BOLD, BLUE) + ink(f"  ({self._say(key)})", YELLOW)]
         )
         if changed.speaker is not None:
             await self._write([self._name(changed.speaker)])
@@ -274,9 +274,9 @@ class TerminalView:
         await self._write(lines)
 
     async def _end_text(self) -> None:
-        rest = self._text.end()
+        remainder = self._text.end()
         self._screen.tail(self._stages.run, "")
-        await self._write(rest)
+        await self._write(remainder)
 
     async def _end_stage(self) -> None:
         await self._end_text()
@@ -339,8 +339,8 @@ def progress(status: Status, width: int = 76, left: str = "") -> str:
     if status.done is not None and status.total:
         share = min(max(status.done / status.total, 0.0), 1.0)
         filled = round(share * 12)
-        told = {str(status.done), str(status.total)} <= set(re.findall(r"\d+", text))
-        figures = () if told else (f"{status.done}/{status.total}",)
+        numbers_in_text = {str(status.done), str(status.total)} <= set(re.findall(r"\d+", text))
+        figures = () if numbers_in_text else (f"{status.done}/{status.total}",)
         bar = " " + " ".join((f"{'━' * filled}{'─' * (12 - filled)}", *figures, *filter(None, (left,))))
     room = max(width - len(bar), 1)
     return (text if len(text) <= room else f"{text[: room - 1]}…") + bar
@@ -348,17 +348,17 @@ def progress(status: Status, width: int = 76, left: str = "") -> str:
 
 def citation(ink: Ink, cited: Citation, quoted: bool = False) -> list[str]:
     """[n] with its source, then the quotation unless it is `quoted` above."""
-    where = clean(cited.source)
+    source = clean(cited.source)
     if cited.heading:
-        where += f" › {clean(cited.heading)}"
+        source += f" › {clean(cited.heading)}"
     if cited.page is not None:
-        where += f", p. {cited.page}"
+        source += f", p. {cited.page}"
     quote = " ".join(clean(cited.quote).split())
     if len(quote) > 240:
         quote = quote[:240].rsplit(" ", 1)[0] + " …"
     marker = f"[{cited.n}] "
     indent = " " * len(marker)
-    lines = [ink.wrap(where, ink(marker, GREEN), indent)]
+    lines = [ink.wrap(source, ink(marker, GREEN), indent)]
     if cited.link.startswith(("https://", "http://")):
         lines.append(ink(f"{indent}{clean(cited.link)}", DIM))
     if quoted:
