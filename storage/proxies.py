@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from storage.db import Database
-from storage.keys import key_of
+from storage.name_keys import name_key
 
 if TYPE_CHECKING:
     from sqlalchemy import ColumnElement
@@ -32,7 +32,7 @@ class Proxies:
         """Whose the name is, and who may still confirm that it is theirs."""
         from storage.tables import proxied_names as t
 
-        return await self._rows(t.c.space == space, t.c.key == key_of(name))
+        return await self._rows(t.c.space == space, t.c.key == name_key(name))
 
     async def by_person(self, space: str, person: str) -> list[ProxiedName]:
         """The names of a person, by name."""
@@ -45,7 +45,7 @@ class Proxies:
         from storage.tables import proxied_names as t
 
         new = self._db.insert(t).values(
-            space=space, key=key_of(name), name=name, author_id=person, player=player, confirmed=False
+            space=space, key=name_key(name), name=name, author_id=person, player=player, confirmed=False
         )
         await self._db.run(new.on_conflict_do_nothing(index_elements=["space", "key", "author_id"]))
 
@@ -53,7 +53,7 @@ class Proxies:
         """Give the name to the person; returns False if it was not offered to them or belongs to somebody else."""
         from storage.tables import proxied_names as t
 
-        key = key_of(name)
+        key = name_key(name)
         others_row = t.select().where(
             t.c.space == space, t.c.key == key, t.c.confirmed.is_(True), t.c.author_id != person
         )
@@ -68,7 +68,7 @@ class Proxies:
         """Take the name from the person; returns whether it was theirs."""
         from storage.tables import proxied_names as t
 
-        own_name = t.delete().where(t.c.space == space, t.c.key == key_of(name), t.c.author_id == person)
+        own_name = t.delete().where(t.c.space == space, t.c.key == name_key(name), t.c.author_id == person)
         async with self._db.write() as connection:
             return bool((await connection.execute(own_name)).rowcount)
 

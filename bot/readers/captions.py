@@ -57,12 +57,8 @@ def read(name: str, data: bytes, progress: Progress) -> Document:
 
 def clock(seconds: int) -> str:
     """A time as players show it: 1:02:03, or 2:03."""
-    minutes, seconds_left = divmod(seconds, 60)
-    return (
-        f"{minutes // 60}:{minutes % 60:02}:{seconds_left:02}"
-        if minutes >= 60
-        else f"{minutes}:{seconds_left:02}"
-    )
+    minutes, s = divmod(seconds, 60)
+    return f"{minutes // 60}:{minutes % 60:02}:{s:02}" if minutes >= 60 else f"{minutes}:{s:02}"
 
 
 def _cues(lines: list[str]) -> Iterator[_Cue]:

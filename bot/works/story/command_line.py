@@ -27,7 +27,7 @@ from bot.works.story.log.logs import Logs
 from bot.works.story.memory.memory import Memory
 from bot.works.story.memory.ranking import Query
 from storage.faults import StorageFault
-from storage.keys import key_of
+from storage.name_keys import name_key
 
 if TYPE_CHECKING:
     from bot.config import Config
@@ -122,7 +122,7 @@ async def _resources(config: Config) -> AsyncGenerator[Resources, None]:
 async def _named(stories: Stories, space: str, name: str) -> StoryRow:
     if (row := await stories.story(space, name)) is not None:
         return row
-    folded = key_of(name)
+    folded = name_key(name)
     rows = await stories.all(space, limit=MOST_STORIES)
     matching = [row for row in rows if folded in (row.alias, row.title.casefold())]
     if not matching:

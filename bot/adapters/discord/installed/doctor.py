@@ -111,13 +111,15 @@ async def _guilds(http: discord.http.HTTPClient, say: Words) -> AsyncGenerator[C
     while True:
         page: list[dict[str, Any]] = list(await http.get_guilds(PAGE, after=after, with_counts=False))  # type: ignore[arg-type]  # as they come over the wire
         for guild in page:
-            held = discord.Permissions(int(guild["permissions"]))
-            if held.administrator or held.is_superset(need):
+            permissions = discord.Permissions(int(guild["permissions"]))
+            if permissions.administrator or permissions.is_superset(need):
                 continue
             lacking += 1
             if lacking <= NAMED:
                 names = ", ".join(
-                    say(f"discord_doctor.perm_{name}") for name in PERMISSIONS if not getattr(held, name)
+                    say(f"discord_doctor.perm_{name}")
+                    for name in PERMISSIONS
+                    if not getattr(permissions, name)
                 )
                 yield Check(False, say("discord_doctor.guild_lacks", guild=guild["name"], permissions=names))
         n += len(page)
@@ -149,11 +151,11 @@ async def _commands(
             yield Check(False, say("discord_doctor.commands_guild", guild=guild))
             continue
         theirs = {_shape(command): command["name"] for command in registered}
-        other = sorted({(mine | theirs)[shape] for shape in mine.keys() ^ theirs.keys()})
+        differing = sorted({(mine | theirs)[shape] for shape in mine.keys() ^ theirs.keys()})
         if not theirs:
             yield Check(None, say("discord_doctor.commands_none"))
-        elif other:
-            yield Check(None, say("discord_doctor.commands_old", names=", ".join(other)))
+        elif differing:
+            yield Check(None, say("discord_doctor.commands_old", names=", ".join(differing)))
         else:
             yield Check(True, say("discord_doctor.commands", n=len(theirs)))
 

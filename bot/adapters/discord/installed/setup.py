@@ -172,16 +172,16 @@ async def sync(tree: CommandTree[Any], notes: Notes, guilds: Sequence[int] = ())
     application = tree.client.application_id
     assert application is not None
     commands = await payload(tree)
-    alone = f"discord.commands.{application}.guilds"
-    before = [int(guild) for guild in (await notes.get(alone) or "").split()]
+    own_guilds_note = f"discord.commands.{application}.guilds"
+    before = [int(guild) for guild in (await notes.get(own_guilds_note) or "").split()]
     targets: dict[int | None, Payload] = {guild: [] for guild in before}
     targets |= dict.fromkeys(guilds, commands)
     targets[None] = [] if guilds else commands
-    await notes.set(alone, " ".join(map(str, dict.fromkeys((*before, *guilds)))))
-    written = [guild for guild in targets if await _put(tree, notes, application, guild, targets[guild])]
+    await notes.set(own_guilds_note, " ".join(map(str, dict.fromkeys((*before, *guilds)))))
+    registered = [guild for guild in targets if await _put(tree, notes, application, guild, targets[guild])]
     for guild in guilds:  # so that their interactions find the command
         tree.copy_global_to(guild=discord.Object(guild))
-    return written
+    return registered
 
 
 async def _put(
@@ -234,8 +234,8 @@ def _permissions(may: discord.Permissions, say: Words) -> Iterator[Check]:
         yield Check(True, say("welcome.check_permissions"))
         return
     for name in missing:
-        permission, why = say(f"discord_doctor.perm_{name}"), say(f"discord_doctor.why_{name}")
-        yield Check(False, say("welcome.check_permission_missing", permission=permission, why=why))
+        permission, reason = say(f"discord_doctor.perm_{name}"), say(f"discord_doctor.why_{name}")
+        yield Check(False, say("welcome.check_permission_missing", permission=permission, why=reason))
     yield Check(None, say("welcome.check_permission_how"))
 
 
@@ -254,13 +254,13 @@ def _free_chat(client: Client, say: Words) -> Check:
 
 
 async def _commands(client: Client, guild: discord.Guild | None, say: Words) -> Check:
-    alone = guild.id if guild is not None and guild.id in client.settings.sync_guilds else None
+    own_guild = guild.id if guild is not None and guild.id in client.settings.sync_guilds else None
     application = client.application_id
     assert application is not None, "nobody asks before the login"
-    note = note_of(application, alone)
+    note = note_of(application, own_guild)
     recorded = await client.app.records.marks.get(note)
-    same = recorded == digest(await payload(client.tree))
-    return Check(same, say("welcome.check_commands" if same else "welcome.check_commands_old"))
+    up_to_date = recorded == digest(await payload(client.tree))
+    return Check(up_to_date, say("welcome.check_commands" if up_to_date else "welcome.check_commands_old"))
 
 
 def _latency(client: Client, guild: discord.Guild | None, say: Words) -> Iterator[Check]:

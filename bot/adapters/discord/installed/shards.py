@@ -216,11 +216,11 @@ class SharedShards:
         """Hand over all shards; stay connected until other processes have them, at most `LEAVE_S`."""
         for task in self._tasks:
             task.cancel()
-        alone = self._share.members == 1
+        only_process = self._share.members == 1
         await self._share.leave()
         for shard in sorted(self.held):
             await self._let_go(shard)
-        if alone or not self._handing:
+        if only_process or not self._handing:
             return
         self._handed.clear()
         try:
@@ -316,13 +316,13 @@ class SharedShards:
         Raises UserError.
         """
         now = asyncio.get_running_loop().time()
-        said = self._client.advice
-        if said is None or now - self._advised_at > ADVICE_S or said.remaining < starts:
-            said = await plan(
+        advice = self._client.advice
+        if advice is None or now - self._advised_at > ADVICE_S or advice.remaining < starts:
+            advice = await plan(
                 self._client.http, self._client.settings, count=self._share.count, starts=starts
             )
-            self._client.advice, self._advised_at = said, now
-        return said
+            self._client.advice, self._advised_at = advice, now
+        return advice
 
     async def _let_go(self, shard: int) -> None:
         self._waiting.discard(shard)

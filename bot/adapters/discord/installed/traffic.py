@@ -212,11 +212,11 @@ def guard(client: commands.Bot | commands.AutoShardedBot, acknowledgements: Ackn
     """Make the client count events, and drop malformed and repeated ones and programs' messages. Call it once the
     client is set up, before it connects.
     """
-    own = str(client.application_id)
+    application = str(client.application_id)
     parsers: dict[str, Parser] = client._connection.parsers
     for event, parse in parsers.items():
         if event not in NEEDED:
-            parsers[event] = _guarded(event, parse, own, acknowledgements)
+            parsers[event] = _guarded(event, parse, application, acknowledgements)
     # The command tree calls this hook before everything else.
     client.tree.interaction_check = _readable  # type: ignore[method-assign]
 
@@ -259,7 +259,7 @@ def well_formed(data: object) -> bool:
 
 def _guarded(event: str, parse: Parser, own: str, acknowledgements: Acknowledgements) -> Parser:
     """The parser of an event. `own` is the bot's application id, which its webhooks and responses carry."""
-    seen = Recent[int, None](KEPT, KEPT_S)
+    recent = Recent[int, None](KEPT, KEPT_S)
 
     def read(payload: Any) -> None:
         metrics.EVENTS.add("Discord")
@@ -269,7 +269,7 @@ def _guarded(event: str, parse: Parser, own: str, acknowledgements: Acknowledgem
                     return
         id = payload.get("id") if event in ONCE and isinstance(payload, dict) else None
         number = int(id) if isinstance(id, str) and id.isdecimal() else None  # takes half of a text's memory
-        if number is not None and number in seen:
+        if number is not None and number in recent:
             _log.info("%s %s came again and was dropped", event, id)
             return
         if event == "INTERACTION_CREATE":
@@ -281,6 +281,6 @@ def _guarded(event: str, parse: Parser, own: str, acknowledgements: Acknowledgem
             _log.warning("a malformed %s was dropped (%s)", event, type(error).__name__)
             return
         if number is not None:
-            seen.note(number, None)
+            recent.note(number, None)
 
     return read

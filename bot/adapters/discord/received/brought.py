@@ -68,12 +68,12 @@ async def brought(message: discord.Message, us: int, *, begins: bool) -> Brought
     """
     asker = Asker(message.author, message.channel, message.guild)
     along = _along(await _others(message, asker, begins=begins), asker, us, message.created_at)
-    if not (own := _around(message)):
+    if not (words := _around(message)):
         return along
     times = [shown_time(each.created_at, message.created_at) for each in message.message_snapshots]
     return replace(
         along,
-        text="\n\n".join(filter(None, (quotation(own), along.text))),
+        text="\n\n".join(filter(None, (quotation(words), along.text))),
         files=(*_files(message.message_snapshots), *along.files),
         quoted=(*(Quoted(at=time) for time in times), *along.quoted),
     )
@@ -113,8 +113,8 @@ def _around(message: discord.Message) -> str:
 
 
 def _source(other: discord.Message, asker: Asker, now: datetime) -> Quoted:
-    where = "" if other.channel.id == asker.here else name_for_all(other.channel)
-    return Quoted(where, clean(other.author.display_name), shown_time(other.created_at, now))
+    channel_name = "" if other.channel.id == asker.here else name_for_all(other.channel)
+    return Quoted(channel_name, clean(other.author.display_name), shown_time(other.created_at, now))
 
 
 def name_for_all(channel: object) -> str:
@@ -122,11 +122,11 @@ def name_for_all(channel: object) -> str:
     if not isinstance(channel, discord.abc.GuildChannel | discord.Thread):
         return ""
     try:
-        known = channel.permissions_for(channel.guild.default_role).view_channel
+        for_everybody = channel.permissions_for(channel.guild.default_role).view_channel
     except discord.ClientException:  # a thread of an unknown channel
-        known = False
+        for_everybody = False
     private = isinstance(channel, discord.Thread) and channel.is_private()
-    return f"#{clean(channel.name)}" if known and not private else ""
+    return f"#{clean(channel.name)}" if for_everybody and not private else ""
 
 
 async def _others(message: discord.Message, asker: Asker, *, begins: bool) -> list[discord.Message | Quoted]:
@@ -157,15 +157,16 @@ def _links(text: str, asker: Asker) -> tuple[list[_Wanted], list[_Wanted], list[
     roots, messages = list[_Wanted](), list[_Wanted]()
     behind = [Quoted(refused="thread.link_many") for _ in links[LINKS:]]
     for guild, channel, id in links[:LINKS]:
-        where = _readable(asker, int(guild), int(channel))
-        if isinstance(where, str):
-            behind.append(Quoted(refused=where))
+        channel_found = _readable(asker, int(guild), int(channel))
+        if isinstance(channel_found, str):
+            behind.append(Quoted(refused=channel_found))
         elif id:
-            messages.append((where, int(id)))
-        elif isinstance(where, discord.Thread):
-            behind.append(Quoted(name_for_all(where), thread=str(where.id)))
+            messages.append((channel_found, int(id)))
+        elif isinstance(channel_found, discord.Thread):
+            behind.append(Quoted(name_for_all(channel_found), thread=str(channel_found.id)))
             # A forum's first post is inside the thread.
-            roots += [(where.parent, where.id)] if isinstance(where.parent, discord.abc.Messageable) else []
+            if isinstance(channel_found.parent, discord.abc.Messageable):
+                roots.append((channel_found.parent, channel_found.id))
     return roots, messages, behind
 
 
@@ -173,10 +174,10 @@ async def _known(
     unasked: Sequence[_Wanted], messages: Sequence[_Wanted], seconds: float
 ) -> list[discord.Message | Quoted]:
     """The messages that can be read. A message that nobody asked for is left out silently if it cannot be read."""
-    found = await asyncio.gather(*(_fetched(where, id, seconds) for where, id in (*unasked, *messages)))
+    fetched = await asyncio.gather(*(_fetched(where, id, seconds) for where, id in (*unasked, *messages)))
     return [
         Quoted(refused=other) if isinstance(other, str) else other
-        for n, other in enumerate(found)
+        for n, other in enumerate(fetched)
         if n >= len(unasked) or not isinstance(other, str)
     ]
 
@@ -187,24 +188,24 @@ def _readable(asker: Asker, guild: int, channel: int) -> discord.abc.Messageable
         return asker.channel
     if asker.guild is None or asker.guild.id != guild or not isinstance(asker.person, discord.Member):
         return "thread.link_elsewhere"
-    where = asker.guild.get_channel_or_thread(channel)
+    target = asker.guild.get_channel_or_thread(channel)
     closed = "thread.link_closed"
-    if not isinstance(where, discord.abc.Messageable):
+    if not isinstance(target, discord.abc.Messageable):
         return closed
-    if isinstance(where, discord.Thread) and where.is_private():  # its members are not known here
+    if isinstance(target, discord.Thread) and target.is_private():  # its members are not known here
         return closed
     try:
-        may = where.permissions_for(asker.person)
+        may = target.permissions_for(asker.person)
     except discord.ClientException:  # a thread of an unknown channel
         return closed
-    return where if may.view_channel and may.read_message_history else closed
+    return target if may.view_channel and may.read_message_history else closed
 
 
-async def _fetched(where: discord.abc.Messageable, id: int, seconds: float) -> discord.Message | str:
+async def _fetched(channel: discord.abc.Messageable, id: int, seconds: float) -> discord.Message | str:
     """The message, or the key of the reason why it is not read."""
     try:
         async with asyncio.timeout(seconds):
-            return await where.fetch_message(id)
+            return await channel.fetch_message(id)
     except (discord.DiscordException, OSError, TimeoutError) as fault:
         _log.info("message %s cannot be read: %s", id, type(fault).__name__)
         if isinstance(fault, discord.NotFound):

@@ -93,18 +93,18 @@ async def linked_thread(client: Client, request: Request, thread: str, most: int
         fresh = await client.fetch_channel(channel.id) if len(page) == most else channel
     me = client.user.id if client.user is not None else 0
     counts = [message for message in reversed(page) if _counts(message, me, origin)]
-    said = _read(counts, me)
-    return LinkedThread(said, max(len(said), getattr(fresh, "message_count", 0)))
+    messages_read = _read(counts, me)
+    return LinkedThread(messages_read, max(len(messages_read), getattr(fresh, "message_count", 0)))
 
 
 def _read(messages: Sequence[discord.Message], me: int) -> list[ThreadMessage]:
     """The text of messages, with forwarded messages and embeds; those without words are left out."""
     read = []
     for message in messages:
-        own, all_text = message.content.strip(), text_of(message)
-        said = _said(message, me)
-        text = "\n\n".join(filter(None, (said.text, all_text.removeprefix(own).strip())))
-        read += [replace(said, text=text)] if text else []
+        content, all_text = message.content.strip(), text_of(message)
+        message_read = _said(message, me)
+        text = "\n\n".join(filter(None, (message_read.text, all_text.removeprefix(content).strip())))
+        read += [replace(message_read, text=text)] if text else []
     if messages and not read and not any(message.attachments for message in messages):
         raise TransientError("discord.history_unseen")
     return read
@@ -113,7 +113,7 @@ def _read(messages: Sequence[discord.Message], me: int) -> list[ThreadMessage]:
 async def _pages(
     client: Client, thread: discord.Thread, origin: Origin
 ) -> AsyncGenerator[list[ThreadMessage], None]:
-    me, seen = client.user.id if client.user is not None else 0, False
+    me, has_text = client.user.id if client.user is not None else 0, False
     blank = False
     after: discord.abc.Snowflake = discord.Object(0)
     while True:
@@ -122,7 +122,7 @@ async def _pages(
                 message async for message in thread.history(limit=MESSAGES, after=after, oldest_first=True)
             ]
         counts = [message for message in page if _counts(message, me, origin)]
-        seen = seen or any(message.content for message in counts)
+        has_text = has_text or any(message.content for message in counts)
         blank = blank or any(
             not (message.content or message.attachments or message.stickers) for message in counts
         )
@@ -130,7 +130,7 @@ async def _pages(
         if len(page) < MESSAGES:
             break
         after = page[-1]
-    if blank and not seen:
+    if blank and not has_text:
         raise TransientError("discord.history_unseen")
 
 

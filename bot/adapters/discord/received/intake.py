@@ -242,9 +242,9 @@ class Intake(intake.Intake):
         location = placing.location_of(interaction)
         asked = await self.stored_form(location, window)
         if asked is None:
-            sent = event_id(PLATFORM, location.space, _sent(window))
-            begun = await self.app.request_of(location.space, sent) is not None
-            raise UserError("edge.sent_before" if begun else "edge.gone")
+            event = event_id(PLATFORM, location.space, _sent(window))
+            is_repeated = await self.app.request_of(location.space, event) is not None
+            raise UserError("edge.sent_before" if is_repeated else "edge.gone")
         typed = _entered(interaction)
         await self._take(interaction, asked.asked(typed.get(TYPED, ""), _filled(typed)), window=window)
         await self.app.records.offers.forget(location.space, window)
@@ -252,8 +252,8 @@ class Intake(intake.Intake):
             raise UserError("edge.sent_before")
 
     async def _place(self, location: placing.Location) -> Place:
-        held = await self.app.records.threads.get(location.space, location.real)
-        return placing.place(location, thread_row=held)
+        thread_row = await self.app.records.threads.get(location.space, location.real)
+        return placing.place(location, thread_row=thread_row)
 
     async def brought(self, message: discord.Message) -> Brought:
         """The messages that come with a message to the bot."""
@@ -295,12 +295,12 @@ class Intake(intake.Intake):
             location = replace(location, user=person, admin=False)
         try:
             files = tuple(map(file_of, message.attachments))
-            held = await self.app.records.threads.get(location.space, location.real)
-            location = placing.within(location, held)
+            thread_row = await self.app.records.threads.get(location.space, location.real)
+            location = placing.within(location, thread_row)
             if message.flags.voice and files:
                 asked = spoken(files[0])
             else:
-                line, place = as_in_table(text.strip()), placing.place(location, thread_row=held)
+                line, place = as_in_table(text.strip()), placing.place(location, thread_row=thread_row)
                 parsed = parsed_of(line, files) if line or along else parse("/help")
                 asked = await self.interpreted(parsed, files, place, str(location.user))
                 if asked.row in QUOTABLE:
@@ -310,9 +310,9 @@ class Intake(intake.Intake):
                 elif not line and along:
                     asked = Invocation(commands.HELP)
             self.count(location, asked)
-            here = placing.place(location, thread_row=held)
+            here = placing.place(location, thread_row=thread_row)
             threads = self._threads and await self.app.channel_rules.answers(here) != IN_CHANNEL
-            request, _ = self._request_of(message, location, asked, held, say.locale, threads=threads)
+            request, _ = self._request_of(message, location, asked, thread_row, say.locale, threads=threads)
             if by is not None:
                 request = replace(request, author=Author(by.author_id, by.player), proxied=by.name)
             await self.keep_pace(request)
@@ -360,9 +360,9 @@ class Intake(intake.Intake):
         location = placing.location_of(interaction)
         self.count(location, asked)
         threads = self.app.records.threads
-        held = await threads.get(location.space, location.real) if location.real else None
+        thread_row = await threads.get(location.space, location.real) if location.real else None
         locale = self.words(interaction).locale
-        here = placing.place(location, thread_row=held)
+        here = placing.place(location, thread_row=thread_row)
         component = interaction.type is discord.InteractionType.component
         if not component or asked.row is PLAY:
             asked = await self.arranged(asked, here, str(location.user))
@@ -370,7 +370,7 @@ class Intake(intake.Intake):
             asker = Asker(interaction.user, interaction.channel, interaction.guild)
             asked = with_brought(asked, await linked(asked.text, asker, self.me, interaction.created_at))
         opens = self._threads and await self.app.channel_rules.answers(here) != IN_CHANNEL
-        request, origin = self._request_of(interaction, location, asked, held, locale, threads=opens)
+        request, origin = self._request_of(interaction, location, asked, thread_row, locale, threads=opens)
         if window:
             request = replace(request, id=event_id(PLATFORM, location.space, _sent(window)))
         await self.keep_pace(request)
@@ -395,8 +395,8 @@ def labelled(question: str, field: ui.TextInput[ui.Modal]) -> ui.Label[ui.Modal]
     """The field with its question as label. A question that is too long for a label is repeated in full as the
     description.
     """
-    more = label_of(question, HINT_CHARS) if len(question) > LABEL_CHARS else None
-    return ui.Label(text=label_of(question, LABEL_CHARS), description=more, component=field)
+    full_question = label_of(question, HINT_CHARS) if len(question) > LABEL_CHARS else None
+    return ui.Label(text=label_of(question, LABEL_CHARS), description=full_question, component=field)
 
 
 def _sent(window: str) -> str:

@@ -101,8 +101,8 @@ class Press:
         if message is None or not new_labels:
             return
         with as_surface_faults(), suppress(discord.ClientException, ValueError):
-            own = message.webhook_id is None  # only the press itself can edit a webhook's message
-            if own and location.member and not message.flags.ephemeral:
+            editable = message.webhook_id is None  # only the press itself can edit a webhook's message
+            if editable and location.member and not message.flags.ephemeral:
                 # Without permission to read, use the message as it came with the press.
                 with suppress(discord.Forbidden):
                     message = await message.fetch()

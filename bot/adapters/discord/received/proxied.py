@@ -72,10 +72,11 @@ class Proxied:
         if row is None:
             return None
         originals = self._originals(message)
-        own = [written for written in originals if str(written.author) == row.author_id]
-        if not own:  # if the message is another person's, so is the proxy, which uses the same name
+        authors_messages = [written for written in originals if str(written.author) == row.author_id]
+        # If the message is another person's, so is the proxy, which uses the same name.
+        if not authors_messages:
             return row if not originals else None
-        written = own[-1]
+        written = authors_messages[-1]
         if written.over is not None:
             written.over.set()
             return row
@@ -99,12 +100,12 @@ class Proxied:
         return False
 
     async def _noted(self, message: discord.Message) -> _Written | None:
-        own: list[ProxiedName] = []
+        names: list[ProxiedName] = []
         with suppress(StorageFault):
             if not message.content or (space := await self._space(message)) is None:
                 return None
-            own = await self._client.app.records.proxies.by_person(space, str(message.author.id))
-        over = asyncio.Event() if any(row.confirmed for row in own) else None
+            names = await self._client.app.records.proxies.by_person(space, str(message.author.id))
+        over = asyncio.Event() if any(row.confirmed for row in names) else None
         written = _Written(message.id, message.author.id, message.content, self._now(), over)
         self._remember(message.channel.id, written)
         return written
@@ -134,8 +135,8 @@ class Proxied:
         if message.guild is None or not isinstance(message.channel, discord.Thread):
             return None
         space = location_of_message(message).space
-        held = await self._client.app.records.threads.get(space, str(message.channel.id))
-        return space if held is not None else None
+        thread_row = await self._client.app.records.threads.get(space, str(message.channel.id))
+        return space if thread_row is not None else None
 
     def _remember(self, thread: int, written: _Written) -> None:
         self._threads.setdefault(thread, deque(maxlen=MESSAGES)).append(written)

@@ -188,31 +188,31 @@ class DiscordHome:
     async def _open_thread(self) -> None:
         space, run = self._place.space, self._run
         row = await self._outbox.claim(space, run, THREAD)
-        place_id, why = self._origin.channel, ""
+        place_id, reason = self._origin.channel, ""
         if row.message_id is not None:  # opened, or refused, before a crash
-            place_id, why = int(row.message_id), row.shown or ""
+            place_id, reason = int(row.message_id), row.shown or ""
         else:
             self._unsure = not row.fresh
             try:
                 place_id = await until_available(partial(self._thread, row.created_at))
             except Refusal as refusal:
-                why = refusal.key
+                reason = refusal.key
             except SurfaceFault as fault:
                 _log.warning("run %s: no thread was opened: %s", run, fault)
-                why = "thread.not_here"
+                reason = "thread.not_here"
             else:
                 place = self._place
                 await self._records.threads.bind(place.space, place.channel, place.thread, str(place_id))
-            await self._outbox.mark_sent(space, run, THREAD, str(place_id), why)
+            await self._outbox.mark_sent(space, run, THREAD, str(place_id), reason)
         self.surface = self._at(place_id)
-        if not why:
+        if not reason:
             self._side_tasks.do(until_available(partial(self._link_thread, place_id)))
             self._later.do(self._invite_later(place_id))
         elif self.response and isinstance(self._client.get_channel(place_id), discord.ForumChannel):
             self.surface = self.response  # a forum accepts no messages itself
-        if why:
+        if reason:
             lacks = missing(self._client, place_id, "create_public_threads") or "create_public_threads"
-            self.tell(self._say(why, permission=self._say(f"discord_doctor.perm_{lacks}")))
+            self.tell(self._say(reason, permission=self._say(f"discord_doctor.perm_{lacks}")))
         elif not await self._free_chat(self._place):
             self.hint = self._say("thread.hint")
 

@@ -88,10 +88,10 @@ class Overflow:
             row = await self.outbox.claim(self.request.place.space, self.request.id, WHOLE)
             if row.message_id is None:
                 dm = await until_available(partial(direct, self.client, self.origin.user))
-                sent = None if row.fresh else await dm.find(ref, row.created_at, ())
-                if sent is None:
-                    sent = await until_available(partial(dm.post, page, ref, MessageStyle.LAYOUT))
-                await self.outbox.mark_sent(self.request.place.space, self.request.id, WHOLE, sent)
+                message = None if row.fresh else await dm.find(ref, row.created_at, ())
+                if message is None:
+                    message = await until_available(partial(dm.post, page, ref, MessageStyle.LAYOUT))
+                await self.outbox.mark_sent(self.request.place.space, self.request.id, WHOLE, message)
         except (SurfaceFault, StorageFault) as fault:
             _log.info("run %s: no direct message to the asker: %s", self.request.id, fault)
             return False

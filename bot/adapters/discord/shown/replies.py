@@ -123,8 +123,10 @@ def help_text(say: Words, topic: str = "") -> str:
     )
     if not named:
         commands += [f"- **/{say(f'names.{name}')}**  {say(f'welcome.{name}')}" for name in ONLY_HERE]
-    others = [group for group, work in groups.items() if work in listed and (not named or group not in named)]
-    lines = [_group(say, group) for group in others]
+    other_groups = [
+        group for group, work in groups.items() if work in listed and (not named or group not in named)
+    ]
+    lines = [_group(say, group) for group in other_groups]
     lines = [*commands, "", *lines] if named and lines else [*lines, *commands]
     return "\n".join([*lines, "", say("discord.help_more"), say("discord.help_talk")])
 

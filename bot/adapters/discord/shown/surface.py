@@ -354,8 +354,8 @@ def component_ids(components: Any) -> tuple[set[int], list[str]]:
     waiting = list(components)
     while waiting:
         node = waiting.pop()
-        if (own := getattr(node, "id", None)) is not None:
-            ids.add(own)
+        if (component_id := getattr(node, "id", None)) is not None:
+            ids.add(component_id)
         if custom := getattr(node, "custom_id", None):
             custom_ids.append(custom)
         waiting += getattr(node, "children", None) or []

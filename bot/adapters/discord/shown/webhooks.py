@@ -81,12 +81,12 @@ class Webhooks:
             return None
         async with self._turns.setdefault(channel.id, asyncio.Lock()):
             try:
-                own = await self._own(channel)
+                own_webhook = await self._own(channel)
             except discord.Forbidden:
                 return None
-            if own is not None:
-                self._cached[channel.id] = own
-            return own if own is not None and own.id == webhook else None
+            if own_webhook is not None:
+                self._cached[channel.id] = own_webhook
+            return own_webhook if own_webhook is not None and own_webhook.id == webhook else None
 
     def lost(self, place: int, why: str) -> NoWebhook:
         """Note that the webhook does not work; for a while none is tried there."""

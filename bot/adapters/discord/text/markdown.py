@@ -130,10 +130,10 @@ def _line(line: str) -> str:
 
 def _cut_lines(text: str, limit: int) -> list[str]:
     """The text cut to pieces; each keeps its quote mark and begins with no accidental markup."""
-    whole = cut(text, limit - ADDED, size)
-    for at in range(1, len(whole)):
-        whole[at] = _resumed(whole[at - 1], whole[at])
-    return whole
+    shortened = cut(text, limit - ADDED, size)
+    for at in range(1, len(shortened)):
+        shortened[at] = _resumed(shortened[at - 1], shortened[at])
+    return shortened
 
 
 def _resumed(before: str, text: str) -> str:

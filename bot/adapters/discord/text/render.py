@@ -187,7 +187,7 @@ def _last(
 ) -> Page:
     """The last page. `room` is the number of units that all other parts leave free in its form without layout."""
     passing = FOOTER.passing(stage, context, wordless=not stage.text.strip())
-    under = "\n".join(filter(None, [notes, passing]))
+    small_print = "\n".join(filter(None, [notes, passing]))
     sources = FOOTER.sources(stage.citations, stage.text, context.say)
     most = min(SOURCES, TEXT - PASSING - (CONTENT - room))
     listed, hidden = FOOTER.fitting(sources, most, context.say, quotes=True)
@@ -198,8 +198,8 @@ def _last(
     parts += files
     if listed:
         parts += [Rule(), listed] if parts else [listed]
-    if under:
-        parts.append(under)
+    if small_print:
+        parts.append(small_print)
     if not parts and not failed and not offered:
         parts.append(f"-# {context.say('page.nothing')}")
     chosen: list[Part] = []
@@ -217,7 +217,7 @@ def _last(
     row = controls(stage, context, more=bool(hidden or left_out))
     if row:
         cards.append(Card((row,)))
-    words = [part for part in parts if isinstance(part, str) and part not in (listed, under)]
+    words = [part for part in parts if isinstance(part, str) and part not in (listed, small_print)]
     prompts = [offer.prompt for offer in offered]
     plain = "\n".join(filter(None, [*words, plainly, notes, plain_passing, *failed, *prompts]))
     if files:
@@ -234,13 +234,13 @@ def uploads(stage: StageContent) -> tuple[list[list[Shown]], list[Picture | Atta
     """
     batches: list[list[Shown]] = []
     unsendable: list[Picture | Attachment] = []
-    taken: set[str] = set()
+    used_names: set[str] = set()
     weight = 0
     for file in stage.files:
         if len(file.data) > FILE_BYTES:
             unsendable.append(file)
             continue
-        name, picture = file_name(file.name, taken, _UNSAFE), isinstance(file, Picture)
+        name, picture = file_name(file.name, used_names, _UNSAFE), isinstance(file, Picture)
         alt = shortened(" ".join(clean(file.alt).split()), ALT, size) if isinstance(file, Picture) else ""
         weight += len(file.data)
         if not batches or len(batches[-1]) == FILES or weight > REQUEST_BYTES:

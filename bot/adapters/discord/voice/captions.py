@@ -73,8 +73,8 @@ async def post_clip(client: Client, request: Request, clip: Clip, key: str) -> N
 async def unpost_clips(client: Client, request: Request, key: str) -> None:
     """Delete the clips of a stage; with "", those of the whole run."""
     space, outbox = request.place.space, client.app.records.outbox
-    own = f"{SPOKEN}{key}:" if key else SPOKEN
-    clips = [row for row in await outbox.all(space, request.id) if row.stage.startswith(own)]
+    prefix = f"{SPOKEN}{key}:" if key else SPOKEN
+    clips = [row for row in await outbox.all(space, request.id) if row.stage.startswith(prefix)]
     try:
         surface = await place_of(client, request) if clips else None
         for row in clips:
@@ -90,9 +90,9 @@ async def unpost_clips(client: Client, request: Request, key: str) -> None:
 async def _left_by_crash(client: Client, surface: Channel, row: OutboxRow) -> str | None:
     """The message of a clip that was posted but not noted. Raises SurfaceFault."""
     rows = await client.app.records.outbox.all(row.space, row.run_id)
-    others = {other.message_id for other in rows if other.message_id}
+    message_ids = {other.message_id for other in rows if other.message_id}
     ref = MessageRef(row.run_id, row.stage)
-    return await with_retries(partial(surface.find, ref, row.created_at, others))
+    return await with_retries(partial(surface.find, ref, row.created_at, message_ids))
 
 
 class Captions:

@@ -369,18 +369,18 @@ class VoiceChannels:
                 return
         await self._give_up(room, "voice.gave_up")
 
-    async def _give_up(self, room: Room, why: str) -> None:
+    async def _give_up(self, room: Room, reason: str) -> None:
         """Leave for good, and say so next to the text that was being read."""
-        if why == connection.SENT_AWAY:
+        if reason == connection.SENT_AWAY:
             await asyncio.sleep(DELETED_S)
         if room.leaving or room.connection is not None:
             return
         if self._client.get_channel(room.channel) is None:
-            why = "voice.deleted"
+            reason = "voice.deleted"
         reading = room.queue.present
         if reading is not None and self._client.get_guild(int(room.space)) is not None:
-            await self._tell(reading.request, words(reading.request.locale)(why), reading.key)
-        await self._forget(room, kept=why == connection.REPLACED)
+            await self._tell(reading.request, words(reading.request.locale)(reason), reading.key)
+        await self._forget(room, kept=reason == connection.REPLACED)
 
     async def _forget(self, room: Room, *, kept: bool = False) -> None:
         """Leave for good; with `kept` the next start joins again."""

@@ -205,8 +205,8 @@ class Flow(AsyncOAuthFlow):
     async def store_installation(self, request: AsyncBoltRequest, installation: Installation) -> None:
         await super().store_installation(request, installation)
         self._installed(installation.team_id or "", installation.enterprise_id or "", installation.user_id)
-        where = installation.team_name or installation.enterprise_name
-        _log.info("installed in %s (%s)", where, installation.team_id or installation.enterprise_id)
+        workspace_name = installation.team_name or installation.enterprise_name
+        _log.info("installed in %s (%s)", workspace_name, installation.team_id or installation.enterprise_id)
 
 
 async def _succeeded(args: AsyncSuccessArgs) -> BoltResponse:

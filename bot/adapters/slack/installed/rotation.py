@@ -160,9 +160,9 @@ def _due(bot: Bot, refused: str) -> bool:
 
 
 def _name(bot: Bot) -> str:
-    where = bot.team_name or bot.enterprise_name
+    workspace_name = bot.team_name or bot.enterprise_name
     id = bot.team_id or bot.enterprise_id
-    return f"{where} ({id})" if where else id or "the configured workspace"
+    return f"{workspace_name} ({id})" if workspace_name else id or "the configured workspace"
 
 
 def _complain(bot: Bot, code: str, *, lasting: bool) -> None:
@@ -176,7 +176,7 @@ def _complain(bot: Bot, code: str, *, lasting: bool) -> None:
             until,
         )
         return
-    way = (
+    mending = (
         "open /slack/install and install the app there again"
         if bot.team_id or bot.enterprise_id
         else "on api.slack.com/apps choose your app, then OAuth & Permissions, and copy the bot token and the refresh"
@@ -188,5 +188,5 @@ def _complain(bot: Bot, code: str, *, lasting: bool) -> None:
         _name(bot),
         code,
         until,
-        way,
+        mending,
     )

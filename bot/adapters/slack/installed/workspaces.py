@@ -195,14 +195,14 @@ class Workspaces:
 
     async def _renewed(self, team: str, enterprise: str, refused: str) -> str:
         """A new token for a workspace whose token has expired; "" if there is none."""
-        found = None
+        installation = None
         if not self._is_own(team, enterprise):
             if self._installations is not None:
                 self._cached.pop((team, enterprise), None)
-                found = await self._installations.find(team, enterprise, refused=refused)
+                installation = await self._installations.find(team, enterprise, refused=refused)
         elif self._expiring is not None:
-            found = await self._renew_own(self._expiring, refused)
-        return found.token if found is not None and found.token != refused else ""
+            installation = await self._renew_own(self._expiring, refused)
+        return installation.token if installation is not None and installation.token != refused else ""
 
     async def _renew_own(self, expiring: ConfiguredToken, refused: str = "") -> Installed | None:
         token = await expiring.token(refused)
@@ -313,12 +313,12 @@ class Store:
 
     async def remove(self, team: str, enterprise: str, *, users: tuple[str, ...] = ()) -> None:
         """Delete the installation, or only the tokens of `users`."""
-        where: dict[str, Any] = {"enterprise_id": enterprise or None, "team_id": team or None}
+        which_installation: dict[str, Any] = {"enterprise_id": enterprise or None, "team_id": team or None}
         for user in users:
-            await self.installations.async_delete_installation(**where, user_id=user)
+            await self.installations.async_delete_installation(**which_installation, user_id=user)
         if not users:
-            await self.installations.async_delete_bot(**where)
-            await self.installations.async_delete_installation(**where)
+            await self.installations.async_delete_bot(**which_installation)
+            await self.installations.async_delete_installation(**which_installation)
 
 
 def bolt_app(

@@ -61,12 +61,12 @@ async def brought(people: People, location: Location, event: Body, me: Installed
         (channel, f"{seconds}.{rest}"): thread
         for channel, seconds, rest, thread in LINK.findall(text_of(event, "text"))
     }
-    wanted = [(*link, thread or link[1]) for link, thread in links.items() if link not in shared]
+    to_fetch = [(*link, thread or link[1]) for link, thread in links.items() if link not in shared]
     room = max(0, MESSAGES - len(shared))
-    fetched = await asyncio.gather(*(_fetched(people, location, *each) for each in wanted[:room]))
-    linked = [(wanted[n][0], message) for n, message in enumerate(fetched) if not isinstance(message, str)]
+    fetched = await asyncio.gather(*(_fetched(people, location, *each) for each in to_fetch[:room]))
+    linked = [(to_fetch[n][0], message) for n, message in enumerate(fetched) if not isinstance(message, str)]
     refused = [message for message in fetched if isinstance(message, str)]
-    refused += ["thread.link_many"] * len(wanted[room:])
+    refused += ["thread.link_many"] * len(to_fetch[room:])
     name, now = partial(people.name, location), _time(text_of(event, "ts"))
     quotes, files, quoted = list[str](), list["File"](), list[Quoted]()
     messages = [*((channel, each) for (channel, _), each in shared.items()), *linked][:MESSAGES]
@@ -99,16 +99,18 @@ async def source_of(
     people: People, location: Location, channel: str, message: Mapping[str, Any], asked_at: str
 ) -> Quoted:
     """The source of a message in the channel, for a question that is answered at `location`; `asked_at` is a ts."""
-    where = await _channel_name(people, location, channel)
-    return await _source(where, message, partial(people.name, location), _time(asked_at))
+    channel_name = await _channel_name(people, location, channel)
+    return await _source(channel_name, message, partial(people.name, location), _time(asked_at))
 
 
 async def _source(
-    where: str, message: Mapping[str, Any], name: Callable[[str], Awaitable[str]], now: datetime
+    channel_name: str, message: Mapping[str, Any], name: Callable[[str], Awaitable[str]], now: datetime
 ) -> Quoted:
     author = text_of(message, "author_id") or text_of(message, "user")
-    who = await name(author) if author else text_of(message, "author_name") or text_of(message, "username")
-    return Quoted(where, clean(who), shown_time(_time(text_of(message, "ts")), now))
+    author_name = (
+        await name(author) if author else text_of(message, "author_name") or text_of(message, "username")
+    )
+    return Quoted(channel_name, clean(author_name), shown_time(_time(text_of(message, "ts")), now))
 
 
 def _time(ts: str) -> datetime:
@@ -140,8 +142,8 @@ async def _channel_name(people: People, location: Location, channel: str) -> str
             answer: Any = await client.conversations_info(channel=channel)
     except (SurfaceFault, StorageFault, TimeoutError):
         return ""
-    found = answer["channel"]
-    return f"#{clean(text_of(found, 'name'))}" if found.get("is_private") is False else ""
+    channel_info = answer["channel"]
+    return f"#{clean(text_of(channel_info, 'name'))}" if channel_info.get("is_private") is False else ""
 
 
 async def _fetched(
@@ -165,5 +167,5 @@ async def _fetched(
         gone = isinstance(fault, PlaceClosed | Gone | Refused)
         return "thread.link_gone" if gone else "thread.link_late"
     messages = answer.get("messages") or ()
-    found = (each for each in messages if each.get("ts") == ts and not each.get("hidden"))
-    return next(found, "thread.link_gone")
+    matching = (each for each in messages if each.get("ts") == ts and not each.get("hidden"))
+    return next(matching, "thread.link_gone")

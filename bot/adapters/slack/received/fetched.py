@@ -186,10 +186,10 @@ class ThreadReader:
         def counts(message: Mapping[str, Any]) -> bool:
             return bool(text_of(message, "text")) and not message.get("hidden")
 
-        found = await newest_replies(
+        replies = await newest_replies(
             client, location.channel, location.thread, MESSAGES, counts, origin.message
         )
-        return found[0]
+        return replies[0]
 
     def _limited_names(self, location: Location) -> Name:
         users: set[str] = set()

@@ -244,8 +244,8 @@ def _conversation(row: SessionRow, link: str, say: Words) -> list[Block]:
     title = literal(row.title, TITLE_CHARS) or say("sessions.untitled")
     # Slack shows a time in the reader's own time zone ("Formatting message text", dates).
     at = int(row.updated_at.timestamp())
-    when = f"<!date^{at}^{{date_short_pretty}} {{time}}|{say('slack_home.no_date')}>"
-    line = f"*{title}* · {row.work} · {say(f'sessions.state_{row.state}')} · {when} · `{row.alias}`"
+    date = f"<!date^{at}^{{date_short_pretty}} {{time}}|{say('slack_home.no_date')}>"
+    line = f"*{title}* · {row.work} · {say(f'sessions.state_{row.state}')} · {date} · `{row.alias}`"
     buttons = [_button(OPEN + row.id, say("slack_home.open")) | {"url": link}] if link else []
     if row.state == "active":
         buttons.append(_button(ARCHIVE + row.id, say("slack_home.archive")))

@@ -119,8 +119,8 @@ class Intake(intake.Intake):
 
         async def asked() -> Invocation:
             parsed, goes = parsed_of(text, files), placing.home(location, ordered=False)
-            held = await self.app.records.threads.get(location.space, location.real)
-            place = placing.place(location, event="", goes=goes, thread_row=held)
+            thread_row = await self.app.records.threads.get(location.space, location.real)
+            place = placing.place(location, event="", goes=goes, thread_row=thread_row)
             asked = await self.interpreted(parsed, files, place, location.user)
             if asked.row in QUOTABLE:
                 return asked if along == NOTHING else with_brought(asked, along)
@@ -272,8 +272,8 @@ class Intake(intake.Intake):
         if not person.name:
             person = replace(person, name=words(person.locale)("slack.somebody"))
         thread_row = await self.app.records.threads.get(location.space, location.real)
-        here = placing.place(location, event="", goes="here", thread_row=thread_row)
-        invocation = await self.arranged(invocation, here, location.user)
+        place = placing.place(location, event="", goes="here", thread_row=thread_row)
+        invocation = await self.arranged(invocation, place, location.user)
         typed = not (location.message or invocation.again or invocation.answers)
         if typed and LINK.search(invocation.text) and row in QUOTABLE:
             invocation = with_brought(invocation, await linked(self.people, location, invocation.text))

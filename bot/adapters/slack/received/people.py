@@ -118,11 +118,11 @@ class People:
 
     def named(self, space: str, name: str) -> tuple[str, str] | None:
         """The id and the name of a cached person, found by id, or by name if only one person has it."""
-        known = {user: person.name for (of, user), (_, person) in self._cached.items() if of == space}
-        found = [
-            user for user, known_name in known.items() if name in (user.casefold(), known_name.casefold())
+        names = {user: person.name for (of, user), (_, person) in self._cached.items() if of == space}
+        matching = [
+            user for user, known_name in names.items() if name in (user.casefold(), known_name.casefold())
         ]
-        return (found[0], known[found[0]] or found[0]) if len(found) == 1 else None
+        return (matching[0], names[matching[0]] or matching[0]) if len(matching) == 1 else None
 
     def expect(self, location: Location) -> None:
         """Start requesting the data of `location.user` if they are not cached, or are old."""
@@ -174,18 +174,18 @@ def person_of(location: Location, user: Mapping[str, Any], admins: Collection[st
         profile.get("display_name") or profile.get("real_name") or user.get("real_name") or user.get("name")
     )
     admin = location.user in admins
-    above: Mapping[str, Any] = user.get("enterprise_user") or {}
-    known = {str(user.get("team_id") or ""), str(above.get("enterprise_id") or "")} - {""}
+    enterprise_user: Mapping[str, Any] = user.get("enterprise_user") or {}
+    workspace_ids = {str(user.get("team_id") or ""), str(enterprise_user.get("enterprise_id") or "")} - {""}
     # Slack's documentation, "users.info": a user of another workspace has "is_stranger".
     outside = bool(user.get("is_stranger")) or (
-        known != set() and not known & {location.team, location.enterprise}
+        workspace_ids != set() and not workspace_ids & {location.team, location.enterprise}
     )
     if not any(map(user.get, _GUESTS)):
         # An admin of this workspace or of its whole organisation; other admins are guests here.
         if location.team and user.get("team_id") == location.team:
             admin = admin or any(map(user.get, _CHARGE))
-        if location.enterprise and above.get("enterprise_id") == location.enterprise:
-            admin = admin or any(map(above.get, _CHARGE))
+        if location.enterprise and enterprise_user.get("enterprise_id") == location.enterprise:
+            admin = admin or any(map(enterprise_user.get, _CHARGE))
     zone = str(user.get("tz") or "")
     return Person(clean(str(name or "")), locale_of(str(user.get("locale") or "")), admin, zone, outside)
 

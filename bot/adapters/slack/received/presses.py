@@ -73,9 +73,9 @@ class Press:
     @property
     def event(self) -> str:
         """The id of this action on this message, by this person."""
-        where = self.location.channel or text_of(self.body, "container", "view_id")
+        container = self.location.channel or text_of(self.body, "container", "view_id")
         action_ts = text_of(action_of(self.body), "action_ts")
-        return f"action:{where}:{message_of(self.body)}:{action_ts}:{self.location.user}"
+        return f"action:{container}:{message_of(self.body)}:{action_ts}:{self.location.user}"
 
     @property
     def response_url(self) -> str:
@@ -174,8 +174,8 @@ class Press:
         before = now.get("blocks") or []
         blocks = change(before)
         if blocks and blocks != before:
-            same = {"text": now.get("text") or "…", "metadata": now.get("metadata")}
-            await client.chat_update(channel=location.channel, ts=ts, blocks=blocks, **same)
+            unchanged = {"text": now.get("text") or "…", "metadata": now.get("metadata")}
+            await client.chat_update(channel=location.channel, ts=ts, blocks=blocks, **unchanged)
 
 
 async def retry(press: Press, run: str) -> None:
@@ -268,12 +268,12 @@ def _leaf(run: str, pages: list[list[Block]], page: int, say: Words) -> list[Blo
 
 def _blocks(source: Citation, say: Words) -> list[tuple[Block, int]]:
     """One source and its length; a long quotation continues in further blocks."""
-    where = " ".join(clean(source.source).split())
+    source_line = " ".join(clean(source.source).split())
     if source.heading:
-        where += f" › {' '.join(clean(source.heading).split())}"
+        source_line += f" › {' '.join(clean(source.heading).split())}"
     if source.page is not None:
-        where += say("buttons.page_of_book", page=source.page)
-    title = f"[{source.n}] {where[:WHERE]}"
+        source_line += say("buttons.page_of_book", page=source.page)
+    title = f"[{source.n}] {source_line[:WHERE]}"
     pieces = _pieces(clean(source.quote).strip())
     head = {
         "type": "rich_text_section",

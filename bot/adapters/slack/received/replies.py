@@ -50,11 +50,11 @@ async def newest_replies(
         return messages, bool(cursor)
 
     def chosen(messages: list[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-        within = (each for each in messages if not before or text_of(each, "ts") < before)
-        return list(filter(counts, within))[-most:]
+        earlier = (each for each in messages if not before or text_of(each, "ts") < before)
+        return list(filter(counts, earlier))[-most:]
 
-    messages, more = await read()
-    if not more or not messages:
+    messages, has_more = await read()
+    if not has_more or not messages:
         return chosen(messages), sum(text_of(each, "ts") != root for each in messages)
     parent = next((each for each in messages if text_of(each, "ts") == root), messages[0])
     total = max(int(parent.get("reply_count") or 0), len(messages))
@@ -65,8 +65,8 @@ async def newest_replies(
         # `block` ends at `last`. Once a span `fits` into one call, `tail` holds everything after that span's beginning.
         last = text_of(block[-1], "ts")
         goes_on = end - span <= float(last)
-        page, more = await read(last if goes_on else f"{end - span:.6f}")
-        if not more:
+        page, has_more = await read(last if goes_on else f"{end - span:.6f}")
+        if not has_more:
             tail, fits = [*block, *page] if goes_on else page, True
             if goes_on or len(chosen(tail)) >= most:
                 break

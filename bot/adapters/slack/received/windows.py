@@ -86,11 +86,11 @@ async def ask(
         )
         for n, part in enumerate(parts(filled) if row.argument is not None else ())
     ]
-    above: list[Block] = [section(shown)] if shown else []
+    blocks_above: list[Block] = [section(shown)] if shown else []
     view = modal(
         f"modal:{window}",
         title or f"/{row.path}",
-        [*above, *fields, *map(option_field, asked.form(say) if form else ())],
+        [*blocks_above, *fields, *map(option_field, asked.form(say) if form else ())],
         submit=say("slack_window.send"),
         close=say("slack_window.close"),
     )
@@ -180,11 +180,11 @@ async def wrong(ack: AsyncAck, body: Body, sentence: str, block: str = "") -> No
 def _blamed(body: Body, error: UserError, row: Verb, say: Words) -> str:
     """The block_id of the field that the fault names, perhaps in the reader's language; "" for none."""
     fields, name = body["view"]["state"]["values"], error.values.get("name")
-    said = name(say) if callable(name) else name
+    label = name(say) if callable(name) else name
     named = (
         f"{FIELD}{option.name}"
         for option in row.options
-        if option.name in error.values or said in (option.name, shown_name(option, say))
+        if option.name in error.values or label in (option.name, shown_name(option, say))
     )
     return next((field for field in named if field in fields), "")
 

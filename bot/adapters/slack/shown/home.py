@@ -247,11 +247,11 @@ class SlackHome:
         origin = self._origin
         if not origin.private:
             try:
-                above = Thread(self._workspace, origin.channel)
+                parent = Thread(self._workspace, origin.channel)
                 posted = asyncio.Event()
                 self._side_tasks.do(self._say_that_it_waits(posted))
                 try:
-                    root = await root_message.post(above)
+                    root = await root_message.post(parent)
                 finally:
                     posted.set()
                 if not root_message.recalled or await self._workspace.permalink(origin.channel, root):
@@ -374,8 +374,8 @@ class SlackHome:
             dm = await self._direct()
         except (PlaceClosed, Refused, Gone, NotEditable):
             return None
-        why = self._why if isinstance(surface, Response) else self._sentence_of(closed)
-        return Thread(self._workspace, dm), why
+        sentence = self._why if isinstance(surface, Response) else self._sentence_of(closed)
+        return Thread(self._workspace, dm), sentence
 
     def _sentence_of(self, closed: PlaceClosed) -> str:
         """The sentence that says why the answer is in the direct conversation."""

@@ -53,16 +53,18 @@ async def unpost(
     records: Records, workspaces: Workspaces, writers: Writers, request: Request, key: str
 ) -> None:
     """Delete the posted clips of a stage, or of the whole run."""
-    own = f"{SPOKEN}#{key}:" if key else f"{SPOKEN}#"
-    sent = [
-        row for row in await records.outbox.all(request.place.space, request.id) if row.stage.startswith(own)
+    prefix = f"{SPOKEN}#{key}:" if key else f"{SPOKEN}#"
+    messages = [
+        row
+        for row in await records.outbox.all(request.place.space, request.id)
+        if row.stage.startswith(prefix)
     ]
-    if not sent:
+    if not messages:
         return
     home = SlackHome(workspaces, request, records, writers)
     try:
         await home.find()
-        for row in sent:
+        for row in messages:
             message = row.message_id
             if message is None:  # perhaps a crash came before the post was recorded
                 message = await find(home.surface, MessageRef(request.id, row.stage), row.created_at)

@@ -147,8 +147,8 @@ class Plan:
         else:
             self._id = await surface.post(page, self._ref, MessageStyle.LAYOUT)
         self._home.messages.add(self._id)
-        shown = page.shown if self._ended else None  # None: unfinished
-        await self._outbox.mark_sent(self._space, self._ref.run, self._ref.key, self._id, shown)
+        shown_hash = page.shown if self._ended else None  # None: unfinished
+        await self._outbox.mark_sent(self._space, self._ref.run, self._ref.key, self._id, shown_hash)
 
     def _set(self, key: str, status: State) -> None:
         self._tasks[key] = Task(key, self._tasks[key].title, status)

@@ -89,16 +89,16 @@ class Streams:
             end = client.bucket("chat.stopStream").keep_end()
             if end is None or not client.bucket("chat.startStream").has_room():
                 return None
-            begun: dict[str, Any] = {"markdown_text": page.body}
+            arguments: dict[str, Any] = {"markdown_text": page.body}
             if page.meanwhile is not None:  # buttons, which stay above the text
                 buttons = {"type": "blocks", "blocks": [page.meanwhile]}
-                begun = {"chunks": [buttons, {"type": "markdown_text", "text": page.body}]}
+                arguments = {"chunks": [buttons, {"type": "markdown_text", "text": page.body}]}
             started = await client.chat_startStream(
                 channel=self.channel,
                 thread_ts=self.thread,
                 recipient_team_id=team,
                 recipient_user_id=user,
-                **begun,
+                **arguments,
                 **speaker,
             )
         except Unsure:
@@ -147,8 +147,8 @@ class Streams:
                     arguments: dict[str, Any] = {"metadata": metadata}
                     if new:
                         arguments["markdown_text"] = new
-                    if below := page.blocks[1:]:  # a stream has a body
-                        arguments["blocks"] = below
+                    if blocks_below := page.blocks[1:]:  # a stream has a body
+                        arguments["blocks"] = blocks_below
                     await self._stop(message, **arguments)
                     del self._live[message]
                     await self._passing(stream, "")

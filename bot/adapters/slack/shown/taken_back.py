@@ -58,10 +58,10 @@ async def take_back(
     for row in rows:
         if row.stage == POINTER or not goes_back(row.stage, (ASKED, PLAN), stays):
             continue
-        where = [(channel, thread), (direct, ""), (origin.channel, origin.thread)]
+        places = [(channel, thread), (direct, ""), (origin.channel, origin.thread)]
         if row.stage.startswith(SHARED):
-            where.reverse()
-        surfaces = [Thread(workspace, *at) for at in dict.fromkeys(where) if at[0]]
+            places.reverse()
+        surfaces = [Thread(workspace, *at) for at in dict.fromkeys(places) if at[0]]
         await _removed(surfaces, request, row)
 
 
@@ -87,6 +87,6 @@ async def _removed_from(surface: Thread, message: str, ref: MessageRef, locale: 
     if ref.key != ASKED:
         await surface.delete(message)
         return
-    said = words(locale)("page.withdrawn")
-    page = Page(said, plain=said)
+    sentence = words(locale)("page.withdrawn")
+    page = Page(sentence, plain=sentence)
     await surface.edit(message, page, ref, MessageStyle.LAYOUT, files=False, reset=True)

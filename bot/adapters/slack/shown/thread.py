@@ -148,9 +148,9 @@ class Thread:
                 self._without_file(page.files[0][0], fault)
                 style = MessageStyle.BARE
         if style is MessageStyle.LAYOUT and page.growing and self.streams is not None:
-            begun = await self.streams.begin(page, own)
-            if begun is not None:
-                return begun
+            stream = await self.streams.begin(page, own)
+            if stream is not None:
+                return stream
         client = await self._workspace.client()
         # A wordless page needs an extra edit for its first words.
         end = client.bucket("chat.update").keep_end(1 + page.wordless) if page.growing else None
@@ -257,10 +257,10 @@ class Thread:
         if not likely or self._of_others is None:
             return next(iter(likely), None)
         try:
-            others = await self._of_others(likely)
+            others_messages = await self._of_others(likely)
         except StorageFault as fault:
             raise Unavailable(f"whose a message is, is not known now: {fault.kind}") from fault
-        return next((id for id in likely if id not in others), None)
+        return next((id for id in likely if id not in others_messages), None)
 
     async def _read(self, oldest: str, latest: str = "") -> list[Mapping[str, Any]]:
         """The messages between `oldest` and `latest`, in no particular order."""

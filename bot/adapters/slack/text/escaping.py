@@ -103,12 +103,12 @@ def atoms(line: str, *, whole: bool = True) -> list[Atom]:
         if special is None:
             line = line[:start_of_mark]
             break
-        shown, at = special
-        if shown is None:
+        made, at = special
+        if made is None:
             continue
         if start_of_mark > start:
             parts.append(Atom(line[start:start_of_mark]))
-        parts += shown
+        parts += made
         start = at
     if line[start:]:
         parts.append(Atom(line[start:]))
@@ -204,8 +204,8 @@ def _link(line: str, at: int, whole: bool) -> _Made:
     shown_label, goal = inline(label), _target(url)
     if goal and shown_label and not is_misleading(label, url) and len(shown_label) + len(goal) <= _SOLID:
         return [Atom(f"[{shown_label}]({goal})", True)], match.end()
-    where = _bare(goal) if goal else atoms(url)
-    shown = [*atoms(label), Atom(" ("), *where, Atom(")")] if shown_label else where
+    address = _bare(goal) if goal else atoms(url)
+    shown = [*atoms(label), Atom(" ("), *address, Atom(")")] if shown_label else address
     return shown, match.end()
 
 
@@ -251,14 +251,14 @@ def _target(url: str) -> str:
 
 def converted(markdown: str) -> str:
     """The safe Markdown as mrkdwn; never longer than `cost` of the Markdown."""
-    code, shown = False, []
+    code, parts = False, []
     for line in markdown.split("\n"):
         if line.startswith("```"):
             code = not code
-            shown.append("```")
+            parts.append("```")
         else:
-            shown.append(escaped(line) if code else _line(line))
-    return "\n".join(shown)
+            parts.append(escaped(line) if code else _line(line))
+    return "\n".join(parts)
 
 
 def escaped(text: str) -> str:

@@ -155,8 +155,8 @@ class _Writer:
             if following is None:
                 self.growing(line)
                 return False
-            under = _QUOTED.sub("", following, count=1)
-            if (under != following) == quoted and opens_table(bare, under):
+            quoted_line = _QUOTED.sub("", following, count=1)
+            if (quoted_line != following) == quoted and opens_table(bare, quoted_line):
                 self.table, self.quoted = [bare], quoted
                 return True
         self._add(*_line_pieces(line))
@@ -169,8 +169,8 @@ class _Writer:
                 self._add_part(part)
             return
         before = line.partition("|")[0]
-        begun = _TWO_WORDS.match(before.lstrip(" \t>")) and not _UNDECIDED.fullmatch(before)
-        if self.fence is None and begun and not fence(line):
+        has_begun = _TWO_WORDS.match(before.lstrip(" \t>")) and not _UNDECIDED.fullmatch(before)
+        if self.fence is None and has_begun and not fence(line):
             self._add(*_growing_pieces(before))
 
     def end(self) -> None:
@@ -291,9 +291,9 @@ def _pieces_of(line: str, *, whole: bool) -> tuple[Piece, ...]:
     if quote := _QUOTE.match(line):
         head, line = "> ", line[quote.end() :].lstrip()
     else:
-        rest = line.lstrip()
-        indent = " " * min(len(line[: len(line) - len(rest)].expandtabs(4)), _INDENT)
-        line = rest
+        remainder = line.lstrip()
+        indent = " " * min(len(line[: len(line) - len(remainder)].expandtabs(4)), _INDENT)
+        line = remainder
     marker = ""
     if item := _ITEM.match(line):
         marker = f"{item[1]}. " if item[1] else "- "

@@ -126,9 +126,9 @@ def rows_of(buttons: Sequence[Button], run: str, say: Words) -> list[Block]:
     """The rows of `footer.controls`. The thumbs become one element in a block of their own, with action_id
     "feedback:<run>" and value "up" or "down".
     """
-    others = [button for button in buttons if not button.custom_id.startswith(_FEEDBACK)]
-    rows = [actions_of(others)] if others else []
-    if len(others) < len(buttons):
+    other_buttons = [button for button in buttons if not button.custom_id.startswith(_FEEDBACK)]
+    rows = [actions_of(other_buttons)] if other_buttons else []
+    if len(other_buttons) < len(buttons):
         thumbs = {
             "type": "feedback_buttons",
             "action_id": f"{_FEEDBACK}{run}",

@@ -129,11 +129,11 @@ def pages(stage: StageContent, context: PageContext) -> list[Page]:
         stage_pages += [Page("", closing=(small(note),), plain=note) for note in map("\n".join, packed)]
         last = Filled()
     files = [] if growing or context.no_files else stage.files
-    alone = [literal(file.name, 100) for file in files] if not stage_pages else []
-    stage_pages.append(_last(stage, context, last, names, notes, failed, offered, alone))
-    taken: set[str] = set()
+    file_names = [literal(file.name, 100) for file in files] if not stage_pages else []
+    stage_pages.append(_last(stage, context, last, names, notes, failed, offered, file_names))
+    used_names: set[str] = set()
     for file in files:
-        name = file_name(file.name, taken, _UNSAFE)
+        name = file_name(file.name, used_names, _UNSAFE)
         alt = shortened(words(file.alt), ALT, size) if isinstance(file, Picture) else ""
         stage_pages.append(Page(alt, plain=converted(alt) or literal(name), files=((name, file.data),)))
     if names[0]:
@@ -142,9 +142,9 @@ def pages(stage: StageContent, context: PageContext) -> list[Page]:
     return stage_pages
 
 
-def root_page(question: str, who: str, say: Words, *, tasks: Sequence[Task] = (), title: str = "") -> Page:
+def root_page(question: str, asker: str, say: Words, *, tasks: Sequence[Task] = (), title: str = "") -> Page:
     """The root message: who asked what, and below it the plan of `tasks` with this `title`. `who` is a name."""
-    lines = [say("page.asked", who=f"**{words(who) or '…'}**")]
+    lines = [say("page.asked", who=f"**{words(asker) or '…'}**")]
     room = ASKED
     for question_line in filter(None, map(words, shortened(clean(question), ASKED, size).split("\n"))):
         if cost(question_line) + 3 > room:

@@ -19,7 +19,7 @@ from bot.works.story.world import cast, state
 from bot.works.story.world.lorebook import LORE
 from bot.works.story.world.order import members
 from bot.works.story.world.selves import selves
-from storage.keys import key_of
+from storage.name_keys import name_key
 from storage.story_cards import CardRow
 from storage.story_library import KeptLore, KeptRow, StoryLibrary
 
@@ -65,7 +65,7 @@ class KeptOfStories:
 
     async def _named(self, request: Request, *, own: bool = False) -> KeptRow | None:
         """The entry of this name that the person has kept or somebody has shared."""
-        key, person = key_of(request.text), request.author.id
+        key, person = name_key(request.text), request.author.id
         rows = [row for row in await self._library.seen_by(request.place.space, person) if row.key == key]
         if world := request.options.get("world"):
             rows = [row for row in rows if (row.kind == "world") is bool(world)]
@@ -255,7 +255,7 @@ def _worlds(story: Story) -> dict[str, int]:
 def _row(request: Request, kind: Any, name: str, body: dict[str, Any], writer: str) -> KeptRow:
     text, place = json.dumps(body, ensure_ascii=False), request.place
     author = request.author.id
-    return KeptRow(request.id, place.space, kind, key_of(name), name, author, writer, "", False, 1, text)
+    return KeptRow(request.id, place.space, kind, name_key(name), name, author, writer, "", False, 1, text)
 
 
 def _card_of(row: KeptRow) -> tuple[str, bytes]:

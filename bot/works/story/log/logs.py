@@ -15,7 +15,7 @@ from bot.events import Place, Request, UserError
 from bot.works.story.log.nodes import OF_ALL, SHARED_UP_TO_CUT, Kind, lineage
 from bot.works.story.log.story import Story, cut_at, fold
 from bot.works.story.log.turn import Excerpt
-from storage.keys import key_of
+from storage.name_keys import name_key
 from storage.stories import BranchRow, Node, PlaceRow, Spot, Stories, StoryRow
 
 WRITING_VERBS = ("start", "zero", "act", "say", "continue", "end", "retry")
@@ -103,7 +103,7 @@ class Logs:
 
         The request's text selects those with this code or title, or else those whose title contains it.
         """
-        place, name = request.place, key_of(request.text)
+        place, name = request.place, name_key(request.text)
         rows = list(await self.stories.open_to(place.space, request.author.id, spot(place)))
         if not name:
             return rows

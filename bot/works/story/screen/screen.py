@@ -29,7 +29,7 @@ from bot.works.story.screen.entries import (
     one_line,
     told,
 )
-from storage.keys import key_of
+from storage.name_keys import name_key
 
 if TYPE_CHECKING:
     from storage.stories import Node
@@ -85,7 +85,7 @@ class Screen:
 
     async def _screen(self, request: Request, say: Words) -> Shown:
         """Show the screen; if no story is played here and none is bound yet, bind this place to one first."""
-        place, wanted = request.place, key_of(request.text)
+        place, wanted = request.place, name_key(request.text)
         playing = await self._logs.played_in(place) is not None
         if not playing and (wanted or await self._bound(request) is None):
             mine = await self._mine(request)

@@ -16,7 +16,7 @@ from typing import Literal, TypeAlias
 
 from bot.works.story.world.key_pattern import WorkLeft
 from bot.works.story.world.key_search import Key, SearchedTexts, keys_of, limited
-from storage.keys import key_of
+from storage.name_keys import name_key
 
 Logic: TypeAlias = Literal["and any", "not all", "not any", "and all"]
 """How the secondary keys are combined, in the order of SillyTavern's numbers (`selectiveLogic` 0 to 3)."""
@@ -102,10 +102,10 @@ class LoreEntry:
         """Whether it is for one of these characters."""
         if not self.characters:
             return True
-        chosen = {key_of(name) for name in self.characters}
+        chosen = {name_key(name) for name in self.characters}
         if self.not_for:
-            return not names or any(key_of(name) not in chosen for name in names)
-        return any(key_of(name) in chosen for name in names)
+            return not names or any(name_key(name) not in chosen for name in names)
+        return any(name_key(name) in chosen for name in names)
 
 
 def triggered(

@@ -3,6 +3,6 @@
 from __future__ import annotations
 
 
-def key_of(name: str) -> str:
+def name_key(name: str) -> str:
     """The name in lower case (`casefold`), with single spaces."""
     return " ".join(name.split()).casefold()
