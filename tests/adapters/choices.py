@@ -59,7 +59,7 @@ async def goes_on(run: Run) -> AsyncGenerator[Event, None]:
 
 
 async def asked(app: App) -> list[Request]:
-    """Everything that has been asked, in its order."""
+    """All stored requests, in order."""
     from storage.tables import inbox
 
     async with app.resources.records.database.read() as connection:
@@ -68,7 +68,7 @@ async def asked(app: App) -> list[Request]:
 
 
 async def ended(app: App, n: int) -> list[Request]:
-    """Everything that has been asked, once it is so much and has ended."""
+    """All stored requests, once there are `n` of them and each has ended."""
     async with asyncio.timeout(60):
         while len(requests := await asked(app)) < n:
             pass
@@ -92,7 +92,7 @@ async def on_slack(tmp_path: Path) -> AsyncIterator[Table]:
 
 
 async def offered(on: Line, what: str = "offers", label: str = "Left") -> Message:
-    """A message of the bot's with choices, in a thread."""
+    """The bot's message with choices in a thread; `what` is what Bia writes to get it."""
     await on.discord.say(on.bia, on.channel, what, mention=True)
 
     def found() -> list[Message]:
@@ -137,13 +137,13 @@ def labels(message: Message) -> list[str]:
 
 
 async def again(run: Run) -> AsyncGenerator[Event, None]:
-    """The vote of the run that its text names goes on, under other words."""
+    """Change the text above the vote of the named run; the vote stays open."""
     yield Changed(run.request.text.split()[-1], "scene", "Scene", (Text("Three doors."), VOTE))
     yield Text("Said.")
 
 
 async def closes(run: Run) -> AsyncGenerator[Event, None]:
-    """The vote of the run that its text names."""
+    """Close the vote of the named run."""
     earlier = run.request.text.split()[-1]
     contents = (Text("Two doors."), replace(VOTE, taken=1))
     yield Changed(earlier, "scene", "Scene", contents)
@@ -151,7 +151,7 @@ async def closes(run: Run) -> AsyncGenerator[Event, None]:
 
 
 async def leads(run: Run) -> AsyncGenerator[Event, None]:
-    """To every run that its text names."""
+    """Link to every named run."""
     yield Stage("links", "Links")
     for part in run.request.text.split()[1:]:
         yield Link(part, f"<@1> *{part[:4]}* https://evil.example")
@@ -181,14 +181,14 @@ SCRIPTS: dict[str, Script] = {
 
 
 class Play(Scripts):
-    """By all of a text, or by its first word; what is in no script is echoed."""
+    """Chooses the script by the whole text or by its first word; echoes a text without a script."""
 
     def __missing__(self, text: str) -> Script:
         return SCRIPTS.get(text) or SCRIPTS.get(text.split()[0], echo)
 
 
 async def lines(app: App, *typed: str, conversation: Conversation | None = None) -> list[dict[str, Any]]:
-    """What `chat --json` answers."""
+    """The output of `chat --json`."""
 
     async def opened() -> App:
         return app

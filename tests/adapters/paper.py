@@ -1,6 +1,6 @@
-"""What the writer and the composer are tested on: a clock that tests move, and a place that keeps what was written.
+"""For tests of the writer and the composer: a clock that tests advance, and a place in memory for messages.
 
-Knows no platform: its messages have ids that are no numbers, and a page is read by whoever made it.
+It knows no platform: its message ids are not numbers, and it never looks inside a page.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ TURNS = 60
 
 
 class Clock:
-    """Time as the test wants it. `busy`: whether there is work in a thread, which takes no turns of the loop."""
+    """A clock that the test advances. `busy`: whether a thread is at work, which the event loop cannot see."""
 
     def __init__(self, busy: Callable[[], bool] = lambda: False) -> None:
         self.now = 1000.0
@@ -50,7 +50,7 @@ class Clock:
             turns = 0 if self._busy() else turns + 1
 
     async def advance(self, seconds: float) -> None:
-        """Let the time pass, waking everybody whose time comes, in order."""
+        """Let time pass, and wake the waiting tasks in order."""
         end = self.now + seconds
         await self.settle()
         while due := [at for at in self._waiting.values() if at <= end]:
@@ -62,16 +62,16 @@ class Clock:
         self.now = end
         await self.settle()
 
-    async def until(self, there: Callable[[], bool], step_s: float) -> None:
-        """Let the time pass, step by step, until it is there."""
+    async def until(self, holds: Callable[[], bool], step_s: float) -> None:
+        """Let time pass, step by step, until the condition holds."""
         async with asyncio.timeout(60):
-            while not there():
+            while not holds():
                 await self.advance(step_s)
 
 
 @dataclass
 class Written(Generic[AnyPage]):
-    """A message, as it was posted and edited: (time, text)."""
+    """A message; `states` holds (time, text) of its post and of each edit."""
 
     id: str
     mark: MessageRef
@@ -104,10 +104,10 @@ class Paper(Generic[AnyPage]):
     refuses: Callable[[MessageStyle], Exception | None] = lambda _: None
     _written: asyncio.Event = field(default_factory=asyncio.Event)
 
-    async def until(self, there: Callable[[], bool], seconds: float = 10) -> None:
-        """Wait until it is there; looks again whenever something was written."""
+    async def until(self, holds: Callable[[], bool], seconds: float = 10) -> None:
+        """Wait until the condition holds; it is checked after each write."""
         async with asyncio.timeout(seconds):
-            while not there():
+            while not holds():
                 self._written.clear()
                 await self._written.wait()
 
@@ -181,7 +181,7 @@ def _files(page: Page) -> list[str]:
 
 
 class PaperHome(Generic[AnyPage]):
-    """A home on paper; `surfaces` are gone through as they shut."""
+    """A home in memory; when a surface closes, the next of `surfaces` is used."""
 
     def __init__(self, *surfaces: Surface[AnyPage], why: str = "", hint: str = "") -> None:
         self._left = list(surfaces[1:])

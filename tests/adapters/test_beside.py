@@ -1,4 +1,4 @@
-"""What is done beside an answer may fail; how urgent it is, is the platform's to say."""
+"""Side tasks of an answer may fail without harming it, and the platform decides how urgent they are."""
 
 from __future__ import annotations
 
@@ -19,21 +19,19 @@ async def failing(fault: Exception) -> None:
     "fault",
     [PlaceClosed(50013), Refused("no"), Gone(), NotEditable(), Unavailable("down"), StorageFault("locked")],
 )
-async def test_what_goes_wrong_goes_to_the_log_alone(
-    fault: Exception, caplog: pytest.LogCaptureFixture
-) -> None:
+async def test_a_failed_side_task_is_only_logged(fault: Exception, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO)
     await SideTasks("c0ffee").do(failing(fault))
     assert caplog.messages == [f"run c0ffee: something beside the answer was left out: {fault}"]
 
 
-async def test_a_fault_of_our_own_is_not_hidden() -> None:
+async def test_a_programming_error_in_a_side_task_is_raised() -> None:
     with pytest.raises(ZeroDivisionError):
         await SideTasks("c0ffee").do(failing(ZeroDivisionError()))
 
 
 @pytest.mark.parametrize(("rank", "urgent"), [(Rank.PASSING, Rank.PASSING), (None, Rank.FIRST)])
-async def test_it_is_as_urgent_as_the_platform_says_or_as_what_it_goes_with(
+async def test_a_side_task_has_the_platforms_rank_or_that_of_its_answer(
     rank: Rank | None, urgent: Rank
 ) -> None:
     asked: list[int] = []

@@ -1,4 +1,4 @@
-"""Choices of a scripted work, from press to run: on Discord and Slack over loopback, and in a terminal."""
+"""Choices of a scripted work, from the press to the run, on Discord and Slack over loopback and in a terminal."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ async def at(tmp_path: Path) -> AsyncIterator[Table]:
         yield made
 
 
-async def test_on_discord_a_choice_asks_for_words_that_nothing_looks_into(on: Line) -> None:
+async def test_on_discord_a_choice_passes_words_on_as_typed(on: Line) -> None:
     message = await offered(on)
     pressed = await on.discord.press(on.bia, message, LONG_REQUESTS.label)
     assert pressed.modal is not None
@@ -73,7 +73,7 @@ async def test_on_discord_a_choice_asks_for_words_that_nothing_looks_into(on: Li
     assert second.place == first.place
 
 
-async def test_on_discord_a_window_that_is_sent_twice_counts_once(on: Line) -> None:
+async def test_on_discord_a_window_submitted_twice_counts_once(on: Line) -> None:
     message = await offered(on)
     pressed = await on.discord.press(on.bia, message, LONG_REQUESTS.label)
     await on.discord.submit(on.bia, pressed, {"text": "run"})
@@ -83,7 +83,7 @@ async def test_on_discord_a_window_that_is_sent_twice_counts_once(on: Line) -> N
     assert [one.text for one in await asked(on.app)] == ["offers", "scene 7: run"]
 
 
-async def test_on_discord_a_long_question_stands_below_its_beginning() -> None:
+async def test_on_discord_a_window_shows_a_long_question_in_full_below_its_label() -> None:
     from discord import ui
 
     from bot.adapters.discord.received.intake import labelled
@@ -99,7 +99,7 @@ async def window(at: Table) -> View:
     return (await at.slack.until(lambda: [view for view in at.slack.views if view.open]))[-1]
 
 
-async def test_on_slack_a_choice_asks_for_words_that_nothing_looks_into(at: Table) -> None:
+async def test_on_slack_a_choice_passes_words_on_as_typed(at: Table) -> None:
     message = await offered_on_slack(at)
     await at.slack.press(at.ana, message, LONG_REQUESTS.label)
     view = await window(at)
@@ -114,7 +114,7 @@ async def test_on_slack_a_choice_asks_for_words_that_nothing_looks_into(at: Tabl
     assert len(await asked(at.app)) == 2
 
 
-async def test_on_discord_what_was_taken_is_greyed_out(on: Line) -> None:
+async def test_on_discord_a_taken_choice_is_greyed_out(on: Line) -> None:
     message = await offered(on, "asks first", "Go on")
     await on.discord.press(on.bia, message, "Go on")
     taken = [("✓ Go on", True), ("Leave it", True)]
@@ -129,7 +129,7 @@ async def test_on_discord_what_was_taken_is_greyed_out(on: Line) -> None:
     assert len(await asked(on.app)) == 2
 
 
-async def test_on_slack_what_was_taken_is_a_line(at: Table) -> None:
+async def test_on_slack_a_taken_choice_becomes_a_line_of_text(at: Table) -> None:
     message = await offered_on_slack(at, "asks first", "Go on")
     before = copy.deepcopy(message.blocks)
     await at.slack.press(at.ana, message, "Go on")
@@ -143,7 +143,7 @@ async def test_on_slack_what_was_taken_is_a_line(at: Table) -> None:
     assert len(await asked(at.app)) == 2
 
 
-async def test_in_a_terminal_what_was_taken_is_shown_once_more(tmp_path: Path) -> None:
+async def test_in_a_terminal_a_taken_choice_is_shown_once_more(tmp_path: Path) -> None:
     conversation, out = Conversation("en", None), io.StringIO()
     app = await open_scripted(tmp_path, Play(), Recorder())
     output = PlainOutput(PlainScreen(out, Ink(False, 10**6), None), tmp_path / "files")
@@ -162,12 +162,12 @@ async def test_in_a_terminal_what_was_taken_is_shown_once_more(tmp_path: Path) -
     assert shown[changed + 1 : changed + 5] == ["Much.", "Is it worth that?", "✓ Go on", "  Leave it"]
 
 
-async def test_on_discord_what_a_run_refuses_is_kept_for_its_author_to_change(on: Line) -> None:
+async def test_on_discord_the_author_can_correct_refused_input(on: Line) -> None:
     await on.discord.say(on.bia, on.channel, "refuse in a message", mention=True)
     pressed = await on.discord.press(on.bia, await offered(on, "opens", "Say it"), "Say it")
     await on.discord.submit(on.bia, pressed, {"text": "refuse this"})
     message = (await on.discord.until(lambda: correctable(on)))[0]
-    assert len(correctable(on)) == 1, "a message is there to be read and edited"
+    assert len(correctable(on)) == 1, "a message can be read and edited"
     assert "quem enviou a mensagem" in (await on.discord.press(on.ana, message, "Change it…")).text
     pressed = await on.discord.press(on.bia, message, "Change it…")
     assert pressed.modal is not None
@@ -183,7 +183,7 @@ def correctable(on: Line) -> list[Message]:
     return [post for post in posts if "Change it…" in labels(post)]
 
 
-async def test_on_slack_what_a_run_refuses_is_kept_for_its_author_to_change(at: Table) -> None:
+async def test_on_slack_the_author_can_correct_refused_input(at: Table) -> None:
     await at.slack.press(at.ana, await offered_on_slack(at, "opens", "Say it"), "Say it")
     await at.slack.submit(at.ana, await window(at), {"text:0": {"text": "refuse this"}})
     message = (
@@ -203,7 +203,7 @@ async def test_on_slack_what_a_run_refuses_is_kept_for_its_author_to_change(at: 
     assert (requests[2].text, requests[2].options, requests[2].answers) == ("now", {"k": 3}, requests[0].id)
 
 
-def test_the_window_of_every_verb_opens_again_with_what_was_refused() -> None:
+def test_the_window_of_every_verb_reopens_with_the_refused_input() -> None:
     text, walked = 'rag "one" --two\nand three', 0
     for row in commands.TABLE:
         if row.argument is None or row.argument.many:
@@ -279,7 +279,7 @@ async def test_in_a_terminal_a_link_is_its_title(tmp_path: Path) -> None:
 
 
 async def in_terminal(data: Path, *typed: str) -> tuple[list[dict[str, Any]], list[Request]]:
-    """What lines are answered with, and what they asked for."""
+    """The output of typed lines, and the requests that they became."""
     recorder = Recorder()
     app = await open_scripted(data, Play(), recorder)
     seen: list[Request] = []
@@ -293,7 +293,7 @@ async def in_terminal(data: Path, *typed: str) -> tuple[list[dict[str, Any]], li
     return await lines(app, *typed), seen
 
 
-async def test_in_a_terminal_the_next_line_is_the_words(tmp_path: Path) -> None:
+async def test_in_a_terminal_the_next_line_supplies_the_words(tmp_path: Path) -> None:
     events, (first, second, third) = await in_terminal(
         tmp_path, "offers", LONG_REQUESTS.command, "--private is a word", "and this a question"
     )
@@ -307,7 +307,7 @@ async def test_in_a_terminal_the_next_line_is_the_words(tmp_path: Path) -> None:
     assert [event["status"] for event in events if event["event"] == "done"] == ["done"] * 4
 
 
-async def test_in_a_terminal_a_slash_leaves_the_question(tmp_path: Path) -> None:
+async def test_in_a_terminal_a_slash_command_cancels_the_question(tmp_path: Path) -> None:
     events, requests = await in_terminal(
         tmp_path, "offers", LONG_REQUESTS.command, "/", LONG_REQUESTS.command, "/rules ask left", "right"
     )
@@ -316,7 +316,7 @@ async def test_in_a_terminal_a_slash_leaves_the_question(tmp_path: Path) -> None
     assert "Cancelled." in [event.get("text") for event in events]
 
 
-async def test_who_types_the_words_with_the_command_is_asked_nothing(tmp_path: Path) -> None:
+async def test_a_command_typed_with_its_words_asks_for_nothing(tmp_path: Path) -> None:
     events, requests = await in_terminal(tmp_path, "offers", f"{LONG_REQUESTS.command} -- --private")
     assert [request.text for request in requests] == ["offers", "scene 7: --private"]
     assert not [event for event in events if event["event"] == "notice"]

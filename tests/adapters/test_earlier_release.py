@@ -1,4 +1,4 @@
-"""What commit c9014b7 kept of requests, windows and choices is read: the strings below are what its code wrote."""
+"""Requests, windows and choices that commit c9014b7 stored can still be read: its code wrote the strings below."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def test_an_origin_stored_by_an_earlier_release_is_read() -> None:
     assert Place("slack", "T1", "C1", "1.0002").channel == whence.channel
 
 
-def test_a_window_that_stands_open_while_the_release_changes() -> None:
+def test_a_window_opened_by_an_earlier_release_can_be_submitted() -> None:
     lacking = pending_form(WINDOW)
     assert lacking.author == "21"
     asked = lacking.asked("What is this?")

@@ -1,4 +1,4 @@
-"""Lines that reach the terminal adapter one by one, as from a pipe."""
+"""Lines that the terminal adapter reads one by one, as from a pipe."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ async def test_a_pipe_gets_plain_text_line_by_line() -> None:
     assert "\x1b" not in text
 
 
-async def test_what_an_earlier_process_left_is_not_in_the_output_of_a_pipe() -> None:
+async def test_a_pipe_does_not_print_runs_of_an_earlier_process() -> None:
     async def play(request: Request) -> AsyncGenerator[Shown, None]:
         yield Stage("job", "Adding 3 files") if request.work == "library" else Text("9")
         if request.work == "library":
@@ -90,7 +90,7 @@ async def test_what_an_earlier_process_left_is_not_in_the_output_of_a_pipe() -> 
 
 
 @pytest.mark.parametrize("line", ["/library add srd.md", "/rules roll 2d6"])
-async def test_lines_that_wait_for_a_job_say_why_beside_the_answers(
+async def test_lines_that_wait_for_a_job_say_why_on_standard_error(
     line: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(feed, "PATIENCE_S", 0)
@@ -122,7 +122,7 @@ async def test_lines_that_wait_for_a_job_say_why_beside_the_answers(
     assert beside.getvalue().count("\n") == bool(why)
 
 
-async def test_a_view_that_fails_says_so_on_standard_error_and_once(
+async def test_a_failing_view_is_reported_once_on_standard_error(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     class Full(PlainScreen):
@@ -144,7 +144,7 @@ async def test_a_view_that_fails_says_so_on_standard_error_and_once(
     assert told.count("could not show the answer here: [Errno 28] No space left on device") == 1
 
 
-async def test_a_person_is_told_in_the_language_that_is_set_what_no_run_says() -> None:
+async def test_messages_outside_runs_are_in_the_set_language() -> None:
     async def play(request: Request) -> AsyncGenerator[Shown, None]:
         yield Text("done")
 
@@ -157,7 +157,7 @@ async def test_a_person_is_told_in_the_language_that_is_set_what_no_run_says() -
 
 
 @pytest.mark.parametrize("narrates", [True, False])
-async def test_what_is_narrated_is_a_file_named_behind_its_text(tmp_path: Path, narrates: bool) -> None:
+async def test_narration_is_a_file_named_after_its_text(tmp_path: Path, narrates: bool) -> None:
     async def play(request: Request) -> AsyncGenerator[Event, None]:
         yield Text("The door opens.\n")
         yield Speak("The door opens.", "scene-1", "Mira", "en")
@@ -180,7 +180,7 @@ async def test_what_is_narrated_is_a_file_named_behind_its_text(tmp_path: Path, 
     assert len(files()) == 2
 
 
-async def test_a_pipe_with_a_failure_ends_with_one() -> None:
+async def test_a_pipe_with_a_failure_exits_with_one() -> None:
     async def play(request: Request) -> AsyncGenerator[Shown, None]:
         if request.text:
             raise UserError("desk.new")
@@ -192,7 +192,7 @@ async def test_a_pipe_with_a_failure_ends_with_one() -> None:
     assert "Não conheço `/nada 2d6`" in text
 
 
-async def test_help_and_leaving_are_words_that_need_no_slash() -> None:
+async def test_help_and_quit_work_without_a_slash() -> None:
     async def play(request: Request) -> AsyncGenerator[Shown, None]:
         yield Text(request.text)
 
@@ -203,7 +203,7 @@ async def test_help_and_leaving_are_words_that_need_no_slash() -> None:
 
 
 @pytest.mark.parametrize(("program", "order"), [(True, ["behind", "closed"]), (False, ["closed"])])
-async def test_a_program_alone_waits_at_the_end_of_input_for_what_goes_on_behind_an_answer(
+async def test_only_a_program_waits_for_background_work_at_the_end_of_input(
     program: bool, order: list[str]
 ) -> None:
     happened: list[str] = []

@@ -1,4 +1,4 @@
-"""`chat --json`: what a program on the other end of the pipe can rely on."""
+"""`chat --json`: what a program that reads its output can rely on."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ async def test_each_line_ends_with_exactly_one_done() -> None:
         assert mine[-1] == "done"
 
 
-async def test_all_well_is_zero_and_events_carry_run_and_stage() -> None:
+async def test_success_exits_with_zero_and_events_name_run_and_stage() -> None:
     code, lines = await spoken(FakeApp(echo), "hello")
     assert code == 0
     run = lines[0]["run"]
@@ -141,7 +141,7 @@ async def test_all_well_is_zero_and_events_carry_run_and_stage() -> None:
     ]
 
 
-async def test_stop_overtakes_the_answer_and_the_lines_that_wait() -> None:
+async def test_stop_is_read_before_the_answer_ends_and_cancels_waiting_lines() -> None:
     begun = asyncio.Event()
 
     async def endless(request: Request) -> AsyncGenerator[Event, None]:
@@ -168,7 +168,7 @@ async def test_stop_overtakes_the_answer_and_the_lines_that_wait() -> None:
     assert code == 0
 
 
-async def test_a_stage_shown_anew_says_replace() -> None:
+async def test_a_stage_shown_again_says_replace() -> None:
     earlier = Conversation("en", "t").asks("run-1", "rules", "ask", {}, "again")
     outbox = FakeOutbox()
     await outbox.claim("local", "run-1", "answer")
@@ -177,7 +177,7 @@ async def test_a_stage_shown_anew_says_replace() -> None:
     assert lines[-1] == {"run": "run-1", "event": "done", "status": "done"}
 
 
-async def test_another_title_is_the_stage_again_and_does_not_replace_what_came() -> None:
+async def test_a_new_title_repeats_the_stage_without_replacing_its_text() -> None:
     async def renamed(request: Request) -> AsyncGenerator[Event, None]:
         yield Stage("synthesis", "The chair writes")
         yield Text("Both.")
@@ -192,7 +192,7 @@ async def test_another_title_is_the_stage_again_and_does_not_replace_what_came()
     assert outbox.sent_stages == [("run-1", "synthesis")]
 
 
-async def test_an_app_that_does_not_open_still_ends_every_line(capsys: pytest.CaptureFixture[str]) -> None:
+async def test_every_line_gets_done_even_if_the_app_does_not_open(capsys: pytest.CaptureFixture[str]) -> None:
     async def opened() -> FakeApp:
         raise UserError("storage.busy", folder="d", pid=7)
 
@@ -204,14 +204,14 @@ async def test_an_app_that_does_not_open_still_ends_every_line(capsys: pytest.Ca
     assert "process 7" in capsys.readouterr().err
 
 
-def test_line_ends_inside_a_text_do_not_end_the_line() -> None:
+def test_line_breaks_inside_a_text_are_escaped() -> None:
     out = io.BytesIO()
     JsonLines(out).write({"text": "a\u2028b\u2029c\x85d\ne"})
     assert len(out.getvalue().decode().splitlines()) == 1
     assert json.loads(out.getvalue())["text"] == "a\u2028b\u2029c\x85d\ne"
 
 
-def test_nothing_in_a_text_steers_the_terminal_that_shows_the_line() -> None:
+def test_control_characters_in_a_text_are_escaped() -> None:
     out = io.BytesIO()
     steering = "".join(map(chr, [*range(0x20), *range(0x7F, 0xA0)]))
     JsonLines(out).write({"text": steering})
@@ -219,7 +219,7 @@ def test_nothing_in_a_text_steers_the_terminal_that_shows_the_line() -> None:
     assert not {chr(code) for code in range(0x7F, 0xA0)} & set(out.getvalue().decode())
 
 
-async def test_a_changed_stage_is_a_line_of_the_earlier_run_and_comes_once() -> None:
+async def test_a_changed_stage_is_printed_once_with_the_earlier_runs_id() -> None:
     out, outbox = io.BytesIO(), FakeOutbox()
     request = Conversation("en", None).asks("run-0", "rules", "ask", {})
     view = JsonLines(out).view("run-0", request, outbox)

@@ -1,4 +1,4 @@
-"""SIGTERM ends the bot within twenty seconds with a run going on, whatever hangs: a model, a platform, a database."""
+"""SIGTERM ends the bot within twenty seconds during a run, whether a model, a platform or a database hangs."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ WITHIN_S = 20.0
         pytest.param("database", marks=pytest.mark.slow),
     ],
 )
-async def test_it_leaves_in_time_while_a_run_goes_on(tmp_path: Path, hangs: str) -> None:
+async def test_the_bot_exits_in_time_during_a_run(tmp_path: Path, hangs: str) -> None:
     reply = Reply("one two three " * 40, fault="half_open", at=0 if hangs == "model" else 90)
     async with FakeDiscord() as fake, ChatService(lambda body: reply) as model:
         guild = fake.guild("Table")
@@ -61,7 +61,7 @@ async def test_it_leaves_in_time_while_a_run_goes_on(tmp_path: Path, hangs: str)
     assert took < WITHIN_S, logged(tmp_path)
 
 
-async def test_a_database_is_not_waited_for_longer_than_was_said(tmp_path: Path) -> None:
+async def test_hurry_limits_the_wait_for_a_locked_database(tmp_path: Path) -> None:
     database = await Database.open(f"sqlite+aiosqlite:///{tmp_path / 'a.db'}", busy_timeout_s=1.0)
     with closing(sqlite3.connect(tmp_path / "a.db", isolation_level=None)) as other:
         other.execute("BEGIN IMMEDIATE")
@@ -75,7 +75,7 @@ async def test_a_database_is_not_waited_for_longer_than_was_said(tmp_path: Path)
         database.hurry(0.2)
         began = time.monotonic()
         faults = await asyncio.gather(*tasks, return_exceptions=True)
-        # One is in SQLite's hands for its second; the others would take half a minute.
+        # SQLite waits one second for the write in progress; the others would add half a minute.
         assert time.monotonic() - began < 10
         assert all(isinstance(fault, StorageFault) and fault.kind == "locked" for fault in faults)
         with pytest.raises(StorageFault):
@@ -83,8 +83,8 @@ async def test_a_database_is_not_waited_for_longer_than_was_said(tmp_path: Path)
     await database.close()
 
 
-def test_what_cannot_be_cancelled_ends_with_the_process() -> None:
-    """A thread that waits for a file system that is away holds Python's own end up, too."""
+def test_a_thread_that_cannot_be_cancelled_ends_with_the_process() -> None:
+    """A thread that waits for a missing file system would also keep Python from exiting."""
     code = (
         "import asyncio, os, signal, threading\n"
         "from bot.adapters import termination\n"

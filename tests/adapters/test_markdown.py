@@ -1,4 +1,4 @@
-"""Text made fit for a platform: nothing lost, limits held, nothing dangerous left."""
+"""Text prepared for a platform: nothing is lost, limits are kept, nothing dangerous remains."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def in_order(needle: str, hay: str) -> bool:
 
 
 @given(MARKDOWN, st.integers(40, 300))
-def test_every_part_holds_the_limit_and_nothing_is_lost(markdown: str, limit: int) -> None:
+def test_every_part_keeps_within_the_limit_and_nothing_is_lost(markdown: str, limit: int) -> None:
     parts = split(markdown, limit)
     assert all(0 < len(part) <= limit for part in parts)
     letters = re.sub(r"\s", "", markdown)
@@ -40,12 +40,12 @@ def test_every_part_holds_the_limit_and_nothing_is_lost(markdown: str, limit: in
 
 
 @given(MARKDOWN)
-def test_what_fits_is_left_whole(markdown: str) -> None:
+def test_a_text_that_fits_stays_whole(markdown: str) -> None:
     parts = split(markdown, 100_000)
     assert parts == ([markdown.strip("\n")] if markdown.strip() else [])
 
 
-def test_a_fence_that_must_be_cut_is_closed_and_opened_again() -> None:
+def test_a_split_code_block_is_closed_and_reopened() -> None:
     code = "```python\n" + "".join(f"line_{n} = {n}\n" for n in range(30)) + "```"
     parts = split(code, 120)
     assert len(parts) > 2
@@ -66,7 +66,7 @@ def test_a_long_table_repeats_its_header() -> None:
 
 
 @given(MARKDOWN)
-def test_blocks_together_are_the_text(markdown: str) -> None:
+def test_the_blocks_joined_are_the_text(markdown: str) -> None:
     assert "".join(block.source for block in blocks(markdown)) == markdown
 
 
@@ -83,32 +83,32 @@ def test_blocks_together_are_the_text(markdown: str) -> None:
         ("> ```\n> a\nafter", ["fence", "text"]),
     ],
 )
-def test_a_text_falls_into_what_belongs_together(markdown: str, kinds: list[str]) -> None:
+def test_a_text_is_split_into_its_blocks(markdown: str, kinds: list[str]) -> None:
     assert [block.kind for block in blocks(markdown)] == kinds
 
 
 @given(MARKDOWN, st.integers(40, 300))
-def test_a_longer_text_leaves_the_full_parts_of_a_shorter_one(markdown: str, limit: int) -> None:
+def test_full_parts_do_not_change_when_the_text_grows(markdown: str, limit: int) -> None:
     before, after = split(markdown, limit), split(f"{markdown}\n\n# New\n\nMore.", limit)
     assert after[: len(before) - 1] == before[:-1]
 
 
-def test_a_heading_is_not_the_last_thing_of_a_part() -> None:
+def test_no_part_ends_with_a_heading() -> None:
     text = "word " * 10
     assert split(f"{text}\n\n## Next\n\n{text}", 70) == [text, f"## Next\n\n{text}"]
 
 
-def test_headings_without_room_for_what_they_head_stand_alone() -> None:
+def test_headings_without_room_for_their_text_are_parts_of_their_own() -> None:
     pieces = [Piece("a" * 30, leads=True), Piece("b" * 30, leads=True), Piece("c" * 40)]
     assert pack(pieces, 50) == ["a" * 30, "b" * 30, "c" * 40]
 
 
-def test_a_long_line_is_cut_after_a_sentence_rather_than_a_word() -> None:
+def test_a_long_line_is_split_after_a_sentence_rather_than_a_word() -> None:
     assert cut("One two three four. Five six seven", 27) == ["One two three four. ", "Five six seven"]
     assert cut("One two three four five six seven", 27) == ["One two three four five ", "six seven"]
 
 
-def test_a_length_is_what_the_caller_says_it_is() -> None:
+def test_the_caller_decides_how_length_is_measured() -> None:
     def units(text: str) -> int:
         return len(text.encode("utf-16-le")) // 2
 
@@ -117,7 +117,7 @@ def test_a_length_is_what_the_caller_says_it_is() -> None:
     assert "".join(parts).count("😀") == 100
 
 
-def test_a_limit_without_room_is_refused() -> None:
+def test_a_limit_that_is_too_small_is_refused() -> None:
     with pytest.raises(ValueError, match="40"):
         split("text", 10)
 
@@ -137,43 +137,43 @@ def test_a_limit_without_room_is_refused() -> None:
         "<#C1>",
     ],
 )
-def test_mentions_call_nobody(call: str) -> None:
+def test_escaped_mentions_ping_nobody(call: str) -> None:
     made = neutralise(f"hello {call}!")
     assert call not in made
     assert made.replace("\u200b", "") == f"hello {call}!"
 
 
-def test_an_address_is_no_mention() -> None:
+def test_an_email_address_is_not_a_mention() -> None:
     assert neutralise("me@hereford.org, a < b") == "me@hereford.org, a < b"
 
 
 @given(st.text())
-def test_cleaned_text_has_nothing_that_steers_a_terminal(text: str) -> None:
+def test_cleaned_text_has_no_control_characters(text: str) -> None:
     made = clean(text)
     assert not re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]", made)
     assert clean(made) == made
     made.encode()
 
 
-def test_sequences_go_whole_and_words_stay() -> None:
+def test_escape_sequences_are_removed_whole_and_words_stay() -> None:
     text = "a\x1b[31mred\x1b[0m \x1b]0;title\x07b\x1b]8;;http://x\x1b\\link \u202eevil\u202c\r\nend"
     assert clean(text) == "ared blink evil\nend"
 
 
-def test_what_is_invisible_and_means_nothing_goes_and_what_writing_needs_stays() -> None:
+def test_meaningless_invisible_characters_are_removed_and_needed_ones_stay() -> None:
     assert clean("pay\u200fpal\u2060 \ufff9x\U000e0041\U000e0042y") == "paypal xy"
     wales = "\U0001f3f4\U000e0067\U000e0062\U000e0077\U000e006c\U000e0073\U000e007f"
     assert clean(f"{wales} 👩\u200d🚀 می\u200cروم") == f"{wales} 👩\u200d🚀 می\u200cروم"
     assert clean("a\u2028b\r\nc") == "a\nb\nc"
 
 
-def test_headings_with_nothing_under_them_fill_their_parts() -> None:
+def test_headings_without_text_share_parts() -> None:
     parts = split("# A heading\n" * 300, 400)
     assert len(parts) < 15
     assert "".join(parts).count("# A heading") == 300
 
 
-def test_a_file_whose_name_is_all_unsafe_keeps_its_suffix() -> None:
+def test_a_file_name_of_unsafe_characters_keeps_its_suffix() -> None:
     unsafe, used = re.compile(r"[^\w .()-]+"), set[str]()
     names = [file_name(name, used, unsafe) for name in ("🐉.md", "🐉.md", "🐉 Mira.md", "", "..", "✨")]
     assert names == ["file.md", "file-2.md", "Mira.md", "file", "file-2", "file-3"]

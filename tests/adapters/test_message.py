@@ -1,4 +1,4 @@
-"""The style of messages that share a home: one that the platform refuses becomes simpler, and the others stay."""
+"""Styles of messages that share a home: a refused message becomes simpler, and the others keep their style."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ async def outbox(tmp_path: Path) -> AsyncGenerator[Outbox, None]:
 
 
 def at_most(simplest: MessageStyle) -> Callable[[MessageStyle], Exception | None]:
-    """A platform that takes no message with more than this style needs."""
+    """A platform that accepts no style richer than this."""
     return lambda style: Refused("no") if style < simplest else None
 
 
@@ -47,7 +47,7 @@ def message(home: PaperHome[Sheet], outbox: Outbox, key: str, text: list[str]) -
     return Message(home, outbox, "g1", ref, lambda: (Sheet(text[-1]), True))
 
 
-async def test_two_messages_that_are_refused_at_once_both_become_bare(outbox: Outbox) -> None:
+async def test_two_messages_refused_at_once_both_become_bare(outbox: Outbox) -> None:
     paper = Paper[Sheet](lambda page, style: page.text, refuses=at_most(MessageStyle.BARE))
     home = PaperHome[Sheet](paper)
     first, second = (message(home, outbox, key, [key]) for key in ("a", "b"))
@@ -65,12 +65,12 @@ async def test_two_messages_that_are_refused_at_once_both_become_bare(outbox: Ou
     assert {written.style for written in paper.messages} == {MessageStyle.BARE}
 
 
-async def test_a_bare_message_stays_one_when_the_others_may_be_layouts_again(outbox: Outbox) -> None:
+async def test_a_bare_message_stays_bare_when_others_may_be_layouts_again(outbox: Outbox) -> None:
     paper = Paper[Sheet](lambda page, style: page.text, refuses=at_most(MessageStyle.BARE))
     home, texts = PaperHome[Sheet](paper), ["One"]
     bare = message(home, outbox, "a", texts)
     await bare.write()
-    home.style = MessageStyle.LAYOUT  # as when another message was refused for another reason
+    home.style = MessageStyle.LAYOUT  # for example, another message was refused for another reason
     texts.append("One, and two")
     await bare.write()
     assert paper.texts == ["One, and two"]

@@ -1,4 +1,4 @@
-"""`python -m bot models test` as a user starts it, against loopback services of every wire."""
+"""`python -m bot models test` as a user starts it, against a loopback service for each API."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ WAYS = ["whole", "stream", "json", "tools", "count", "cache"]
 
 
 class Player:
-    """Answers like a good model, on any wire. `changes` are the replies of a worse one, by way.
+    """Answers like a good model, on any API. `changes` holds a worse model's replies by kind of test.
 
-    `cached`: what is said of the long prefix, where the service does not work that out by itself.
+    `cached`: the cached tokens reported for the long prefix, where the service does not compute them.
     """
 
     def __init__(self, cached: int = 0, **changes: Reply) -> None:
@@ -93,7 +93,7 @@ async def tried(
 @pytest.mark.parametrize(
     "wire", ["chat", *(pytest.param(name, marks=pytest.mark.slow) for name in WIRES if name != "chat")]
 )
-async def test_a_good_model_is_tried_in_every_way(wire: str, tmp_path: Path) -> None:
+async def test_a_good_model_passes_every_kind_of_test(wire: str, tmp_path: Path) -> None:
     async with WIRES[wire].service(Player(0 if wire == "messages" else 4_000), key=KEY) as service:
         config = settings(tmp_path, {"here": service}, {"answerer": "here:small", "writer": "here:small"})
         done = await tried(config, "--json")
@@ -103,7 +103,7 @@ async def test_a_good_model_is_tried_in_every_way(wire: str, tmp_path: Path) -> 
     assert answer["well"] is True
     assert list(answer["tried"]) == WAYS
     wells = {way: outcome["well"] for way, outcome in answer["tried"].items()}
-    # A local model keeps its last prefix by itself, and few services count beforehand.
+    # A local model caches its last prefix by itself, and few services can count tokens in advance.
     assert {way for way, well in wells.items() if well is not True} <= {"count", "cache"}
     if wire != "chat":
         assert wells["cache"] is True
@@ -116,10 +116,10 @@ async def test_a_good_model_is_tried_in_every_way(wire: str, tmp_path: Path) -> 
     for kind in ("input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens"):
         assert answer[kind] == getattr(service, kind)
     assert answer["cost_usd"] is None
-    assert not (tmp_path / "data").exists(), "nothing is opened, and nothing is written"
+    assert not (tmp_path / "data").exists(), "the command opens and writes nothing"
 
 
-async def test_the_table_names_each_fault_and_the_exit_code_tells(tmp_path: Path) -> None:
+async def test_the_table_names_each_fault_and_the_exit_code_reports_it(tmp_path: Path) -> None:
     player = Player(json=Reply("Five apples."), tools=Reply("It rains."), talk=Reply(""))
     async with WIRES["chat"].service(player, key=KEY) as service:
         config = settings(tmp_path, {"here": service}, {"answerer": "here:small"})
@@ -136,7 +136,7 @@ async def test_the_table_names_each_fault_and_the_exit_code_tells(tmp_path: Path
 
 
 @pytest.mark.slow
-async def test_a_model_that_refuses_the_key_is_asked_once_and_the_next_is_still_tried(
+async def test_a_model_that_refuses_the_key_is_asked_once_and_the_next_is_tested(
     tmp_path: Path,
 ) -> None:
     async with AsyncExitStack() as stack:
@@ -153,19 +153,19 @@ async def test_a_model_that_refuses_the_key_is_asked_once_and_the_next_is_still_
 
 
 @pytest.mark.slow
-async def test_named_models_are_tried_whatever_the_roles_say_and_priced(tmp_path: Path) -> None:
+async def test_named_models_are_tested_and_priced_even_without_a_role(tmp_path: Path) -> None:
     async with WIRES["messages"].service(Player(), key=KEY, models=("claude-haiku-5-5",)) as service:
         config = settings(tmp_path, {"here": service}, {})
         done = await tried(config, "here:claude-haiku-5-5", "here:claude-haiku-5-5")
     lines = done.stdout.splitlines()
     assert lines[0] == "here:claude-haiku-5-5"
-    assert len(lines) == 8, "named twice, tried once"
+    assert len(lines) == 8, "named twice, tested once"
     assert "$0.00" in lines[-1]
     assert re.search(r"\(4\d{3} from the cache\)", lines[-1])
 
 
 @pytest.mark.slow
-async def test_a_prefix_that_is_never_cached_is_told(tmp_path: Path) -> None:
+async def test_a_prefix_that_is_never_cached_is_reported(tmp_path: Path) -> None:
     async with MessagesService(Player(), key=KEY, cache_least=100_000) as service:
         config = settings(tmp_path, {"here": service}, {"answerer": "here:small"})
         done = await tried(config, code=1)
@@ -174,7 +174,7 @@ async def test_a_prefix_that_is_never_cached_is_told(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-async def test_a_terminal_is_shown_what_is_being_tried(tmp_path: Path) -> None:
+async def test_a_terminal_shows_the_test_in_progress(tmp_path: Path) -> None:
     gate = asyncio.Event()
     held = Player(talk=Reply("one two three", gates={1: gate}))
     async with WIRES["chat"].service(held, key=KEY) as service:
@@ -190,7 +190,7 @@ async def test_a_terminal_is_shown_what_is_being_tried(tmp_path: Path) -> None:
         def read() -> bytes:
             try:
                 return os.read(ours, 65_536)
-            except OSError:  # what a terminal's other end says when it is closed
+            except OSError:  # the error of a pseudo-terminal whose other end is closed
                 return b""
 
         async with asyncio.timeout(90):
@@ -212,7 +212,7 @@ async def test_a_terminal_is_shown_what_is_being_tried(tmp_path: Path) -> None:
         ([], "No role names a model yet"),
     ],
 )
-async def test_what_cannot_be_meant_is_one_sentence(arguments: list[str], says: str, tmp_path: Path) -> None:
+async def test_a_wrong_argument_gets_one_sentence(arguments: list[str], says: str, tmp_path: Path) -> None:
     config = settings(tmp_path, {}, {})
     done = await tried(config, *arguments, code=2)
     assert done.stdout == ""
@@ -220,7 +220,7 @@ async def test_what_cannot_be_meant_is_one_sentence(arguments: list[str], says: 
     assert done.stderr.count("\n") == 1
 
 
-async def test_a_key_that_is_not_set_is_said_without_a_call(tmp_path: Path) -> None:
+async def test_a_missing_key_is_reported_without_a_call(tmp_path: Path) -> None:
     async with WIRES["chat"].service(Player()) as service:
         seats = ["here:small effort=low", "here:large persona='a sceptic'"]
         roles = {"answerer": "here:small", "transcriber": ["here:large", "here:ear"], "council": seats}
@@ -230,11 +230,13 @@ async def test_a_key_that_is_not_set_is_said_without_a_call(tmp_path: Path) -> N
     needed = "Set TRIAL_KEY in the environment or in .env"
     assert f"✗ The provider “here” needs an API key. {needed}" in done.stdout
     named = [line for line in done.stdout.splitlines() if line.startswith("here:")]
-    assert named == ["here:small", "here:large"], "who writes, the council too, and not who only listens"
+    assert named == ["here:small", "here:large"], (
+        "models that write, the council's included, but not models that only transcribe"
+    )
 
 
 @pytest.mark.slow
-async def test_an_unknown_model_among_several_is_refused_before_any_is_paid(tmp_path: Path) -> None:
+async def test_an_unknown_model_among_several_is_refused_before_any_call(tmp_path: Path) -> None:
     async with WIRES["chat"].service(Player(), key=KEY) as service:
         config = settings(tmp_path, {"here": service}, {"answerer": "here:small"})
         await tried(config, "here:small", "gone:x", code=2)

@@ -1,4 +1,4 @@
-"""What programs that watch the bot read: is it alive, can it work, and what has it done so far."""
+"""What monitoring programs read of the bot: whether it is alive and ready, and what it has done so far."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def configured(data: Path, **slack: Any) -> Config:
 
 @dataclass
 class Watched:
-    """The operator's server of a bot on Slack, and one who asks it."""
+    """The monitoring server of a bot on Slack, and a client of it."""
 
     health: Health
     operating: Operating
@@ -55,7 +55,7 @@ class Watched:
             return answer.status, json.loads(text) if text.startswith("{") else text
 
     async def again(self, path: str) -> tuple[int, Any]:
-        """Ask as if the last answer were old."""
+        """Ask again, without the cached answer."""
         self.health._looked_at = -60.0
         return await self.ask(path)
 
@@ -82,7 +82,7 @@ async def said(run: Run) -> AsyncGenerator[Event, None]:
     yield Text("Well met.")
 
 
-async def test_it_is_alive_and_ready_while_all_is_well_and_says_what_is_not(tmp_path: Path) -> None:
+async def test_the_bot_reports_ready_and_names_what_fails(tmp_path: Path) -> None:
     async with watched(tmp_path) as at:
         assert await at.ask("/live") == (200, {"status": "ok"})
         status, report = await at.ask("/health")
@@ -92,7 +92,7 @@ async def test_it_is_alive_and_ready_while_all_is_well_and_says_what_is_not(tmp_
             ("engine", "database", "disk", "models", "slack"), "ok"
         )
 
-        # A service whose calls fail is no reason to end the process or to send nobody there any more.
+        # A failing model service is no reason to restart the process or to route traffic elsewhere.
         at.bot.app.resources.models.failing["openai"] = "quota"
         status, report = await at.again("/ready")
         assert (status, report["checks"]["models"]) == (
@@ -104,7 +104,9 @@ async def test_it_is_alive_and_ready_while_all_is_well_and_says_what_is_not(tmp_
         await at.slack.drop(at.slack.sockets.live[0])
         await at.slack.until(lambda: not all(at.bot.service.connections().states.values()))
         status, report = await at.again("/ready")
-        assert (status, report["checks"]["slack"]["status"]) == (200, "warning"), "one is enough"
+        assert (status, report["checks"]["slack"]["status"]) == (200, "warning"), (
+            "one healthy platform is enough"
+        )
         await at.slack.drop()
         await at.slack.until(lambda: not at.bot.service.connections().enough)
         status, report = await at.again("/ready")
@@ -116,11 +118,11 @@ async def test_it_is_alive_and_ready_while_all_is_well_and_says_what_is_not(tmp_
         assert (status, report["checks"]["engine"]) == (503, {"status": "failed", "reason": "leaving"})
 
 
-async def test_a_database_that_hangs_and_a_folder_that_is_gone_are_told_in_time(tmp_path: Path) -> None:
+async def test_a_hanging_database_and_a_missing_folder_are_reported_in_time(tmp_path: Path) -> None:
     async with watched(tmp_path / "data", connections=1) as at:
         database = at.bot.app.records.database
         async with AsyncExitStack() as held:
-            for _ in range(4):  # every connection that there is
+            for _ in range(4):  # every connection of the pool
                 await held.enter_async_context(database.read())
             began = time.monotonic()
             answers = await asyncio.gather(*(at.ask("/ready") for _ in range(8)), at.ask("/metrics"))
@@ -140,7 +142,7 @@ async def test_a_database_that_hangs_and_a_folder_that_is_gone_are_told_in_time(
         assert (await at.again("/ready"))[0] == 200
 
 
-async def test_a_place_of_files_that_hangs_or_is_gone_is_a_warning_in_time(tmp_path: Path) -> None:
+async def test_a_hanging_or_missing_file_store_is_a_warning_in_time(tmp_path: Path) -> None:
     store, back = emptied(), threading.Event()
 
     def hangs(operation: str) -> None:
@@ -164,7 +166,7 @@ async def test_a_place_of_files_that_hangs_or_is_gone_is_a_warning_in_time(tmp_p
                 await asyncio.sleep(0.05)
 
 
-async def test_what_it_has_done_is_counted_without_a_name(tmp_path: Path) -> None:
+async def test_the_metrics_count_requests_without_names(tmp_path: Path) -> None:
     async with watched(tmp_path, connections=1) as at:
         before = read((await at.ask("/metrics"))[1])
         team = at.team
@@ -183,7 +185,7 @@ async def test_what_it_has_done_is_counted_without_a_name(tmp_path: Path) -> Non
         assert not [name for name in (team.id, ana.id, channel.id, "Ana") if name in text]
 
 
-async def test_before_the_start_it_is_alive_but_not_ready(tmp_path: Path) -> None:
+async def test_the_bot_is_alive_but_not_ready_before_its_start(tmp_path: Path) -> None:
     operating = Operating(Health(tmp_path), configured(tmp_path))
     await operating.start()
     root = f"http://127.0.0.1:{operating.port}"
@@ -196,7 +198,7 @@ async def test_before_the_start_it_is_alive_but_not_ready(tmp_path: Path) -> Non
     await operating.close()
 
 
-async def test_slacks_server_tells_strangers_only_whether_it_is_ready_and_the_rest_where_it_should(
+async def test_slacks_http_server_shows_details_only_where_the_operator_listens(
     tmp_path: Path,
 ) -> None:
     async with FakeSlack() as slack:
@@ -207,7 +209,9 @@ async def test_slacks_server_tells_strangers_only_whether_it_is_ready_and_the_re
             health = Health(data)
             operating = Operating(health, config)
             await operating.start()
-            assert (operating.shared, operating.port) == (details, 0), "the address is Slack's server's"
+            assert (operating.shared, operating.port) == (details, 0), (
+                "the operator's address is that of Slack's server"
+            )
             async with (
                 served(data, slack, mode="http", config=config, operating=operating) as bot,
                 aiohttp.ClientSession() as http,
@@ -224,7 +228,7 @@ async def test_slacks_server_tells_strangers_only_whether_it_is_ready_and_the_re
                     assert answer.status == 503
 
 
-async def test_an_address_that_is_taken_is_a_sentence(tmp_path: Path) -> None:
+async def test_an_address_in_use_gets_one_sentence(tmp_path: Path) -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
@@ -235,7 +239,7 @@ async def test_an_address_that_is_taken_is_a_sentence(tmp_path: Path) -> None:
     assert (error.value.key, error.value.values["listen"]) == ("operate.port", listen)
 
 
-async def test_the_doctor_asks_a_running_bot_whether_it_answers(
+async def test_doctor_checks_whether_a_running_bot_answers(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     operating, say = Operating(Health(tmp_path), configured(tmp_path)), words("en")
@@ -249,7 +253,7 @@ async def test_the_doctor_asks_a_running_bot_whether_it_answers(
         live(replace(asked, operate=OperateConfig()), say)
 
 
-def test_an_address_may_come_from_the_environment_and_nonsense_is_refused(tmp_path: Path) -> None:
+def test_an_address_may_come_from_the_environment_and_a_malformed_one_is_refused(tmp_path: Path) -> None:
     file = tmp_path / "config.toml"
     file.write_text('[operate]\nlisten = "127.0.0.1:1"\nlog_format = "json"\n', encoding="utf-8")
     config = load(file, environ={"SUTRADHAR_LISTEN": "0.0.0.0:9090"})

@@ -1,4 +1,4 @@
-"""What programs that watch the bot read while its Postgres takes connections and answers nothing."""
+"""What monitoring programs read while the bot's Postgres accepts connections but does not answer."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Watched:
     table: OnSlack
 
     async def ask(self, path: str) -> tuple[int, Any]:
-        """The status and the report; each comes in time."""
+        """The status and the report, which must come in time."""
         began = time.monotonic()
         async with self.http.get(self.root + path) as answer:
             report = await answer.json()
@@ -82,10 +82,10 @@ async def watched(postgres: str, tmp_path: Path) -> AsyncIterator[Watched]:
         yield watched
 
 
-async def test_it_is_not_ready_while_postgres_hangs_and_is_again_afterwards(watched: Watched) -> None:
+async def test_the_bot_is_not_ready_while_postgres_hangs_and_recovers(watched: Watched) -> None:
     table, waiting = watched.table, list[asyncio.Task[Any]]()
     watched.proxy.hold()
-    for person in table.crowd(20):  # more than there are connections
+    for person in table.crowd(20):  # more than the pool has connections
         waiting.append(asyncio.create_task(table.typed(person, table.channels[0], "rules roll", "1d1")))
     ends, seen = time.monotonic() + STALLED_S, list[int]()
     while time.monotonic() < ends:

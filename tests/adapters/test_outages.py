@@ -1,7 +1,7 @@
-"""A platform that takes no messages while runs end: soon after it is back all is on the screen, once, and whole.
+"""A platform refuses messages while runs end: soon after its return everything is shown, once and complete.
 
-At each instant of an answer in several stages, in this process and over a restart. Whole outages of a bot as a process:
-tests/wire/test_outages.py.
+The outage begins at each moment of an answer in several stages, with and without a restart. For outages of
+a bot as a separate process, see tests/wire/test_outages.py.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ EVENTS: tuple[Event, ...] = (
 
 
 class Course:
-    """The runs of a test: run n stops before its nth event until it may go on."""
+    """The runs of a test: run n pauses before its nth event until the test releases it."""
 
     def __init__(self, instants: int, *, fails: bool = False) -> None:
         self.reached = [asyncio.Event() for _ in range(instants)]
@@ -125,7 +125,7 @@ class OnDiscord:
 class OnSlack:
     def __init__(self, fake: FakeSlack, data: Path) -> None:
         self.fake, self.data = fake, data
-        fake.limits.on = False  # the pace is that of no Slack
+        fake.limits.on = False  # faster than a real Slack allows
         self.team = fake.workspace("Table")
         self.channel = self.team.channel("general")
         self.people = [self.team.user(f"Guest {n}") for n in range(12)]
@@ -187,7 +187,7 @@ SLOW: list[tuple[str, Kind, bool, bool]] = [
     ("platform", "kind", "restarts", "fails"),
     [*CASES, *(pytest.param(*case, marks=pytest.mark.slow) for case in SLOW)],
 )
-async def test_what_ends_in_an_outage_is_shown_soon_after_it_whole_and_once(
+async def test_answers_that_end_in_an_outage_are_shown_after_it_complete_and_once(
     tmp_path: Path, platform: str, kind: Kind, restarts: bool, fails: bool
 ) -> None:
     fake, seat = PLATFORMS[platform]
@@ -221,15 +221,15 @@ async def test_what_ends_in_an_outage_is_shown_soon_after_it_whole_and_once(
         )
         assert answer.count("A lit candle burns") == 3
         assert ("I can't open a thread" in answer) == fails
-    assert len(course.calls) == 3 * len(questions), "nothing is asked a second time"
+    assert len(course.calls) == 3 * len(questions), "no model is asked a second time"
 
 
 @pytest.mark.parametrize(("platform", "restarts"), [("discord", False), ("slack", True)])
-async def test_what_is_withdrawn_in_an_outage_loses_its_buttons_and_shows_nothing_more(
+async def test_a_question_withdrawn_in_an_outage_loses_its_buttons_and_shows_no_more(
     tmp_path: Path, platform: str, restarts: bool, caplog: pytest.LogCaptureFixture
 ) -> None:
     fake, seat = PLATFORMS[platform]
-    course = Course(6)  # run 5 stops in its answer
+    course = Course(6)  # run 5 pauses in its answer
     async with fake() as service, AsyncExitStack() as stack:
         at = seat(service, tmp_path)
         app = await stack.enter_async_context(at.running(course.scripts))
@@ -262,17 +262,17 @@ async def test_what_is_withdrawn_in_an_outage_loses_its_buttons_and_shows_nothin
 
 
 async def until_owed(app: App, number: int) -> None:
-    """Wait until the ends of so many runs are owed."""
+    """Wait until `number` runs have ended but are not shown yet."""
     async with asyncio.timeout(SOON_S):
         while len(await app.records.unshown.all()) != number:  # noqa: ASYNC110 - a database tells nobody
             await asyncio.sleep(0.02)
 
 
 @pytest.mark.parametrize("call", ["claim", "sent"])
-async def test_an_answer_gets_its_thread_where_the_database_was_away_for_a_moment(
+async def test_an_answer_gets_its_thread_after_a_short_database_outage(
     call: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A statement that changes something is not sent again by itself: nobody knows whether it was done."""
+    """A statement that changes something is not repeated automatically: it may already have taken effect."""
     real, faults = getattr(Outbox, call), [StorageFault("other", away=True)]
 
     async def away(self: Outbox, space: str, run: str, stage: str, *more: Any) -> Any:

@@ -1,4 +1,4 @@
-"""The prompt of a terminal: its greeting, keys, completions, and lines typed before the app is open."""
+"""The terminal's prompt: its greeting, keys and completions, and lines typed before the app is open."""
 
 from __future__ import annotations
 
@@ -72,12 +72,12 @@ async def test_tab_completes_verbs_options_and_names(tmp_path: Path) -> None:
     ]
     assert await completed("/council show ballots ", council=["ballots 1"]) == ["/council show ballots 1"]
     assert await completed("/ask --k") == ["/ask --k"]
-    assert await completed("/show rag") == [], "more than one work has that verb"
+    assert await completed("/show rag") == [], "several works have that verb"
     (tmp_path / "my book.md").touch()
     assert await completed(f"/library add {tmp_path}/my") == [f"/library add {tmp_path}/my\\ book.md"]
 
 
-def test_a_path_is_found_as_people_type_or_paste_it(tmp_path: Path) -> None:
+def test_paths_may_be_typed_or_pasted_in_any_common_form(tmp_path: Path) -> None:
     book, accented = tmp_path / "Ember Roads.pdf", tmp_path / normalize("NFD", "ação.md")
     for file in (book, accented, tmp_path / "a.md"):
         file.touch()
@@ -93,7 +93,7 @@ async def test_at_the_prompt_pasted_lines_run_one_by_one(tmp_path: Path) -> None
     async def play(request: Request) -> AsyncGenerator[Shown, None]:
         nonlocal running
         running += 1
-        assert running == 1, "the book is there before it is asked"
+        assert running == 1, "the book is added before the question is asked"
         yield Text(request.text)
         running -= 1
         if request.verb == "roll":
@@ -120,7 +120,7 @@ async def test_at_the_prompt_pasted_lines_run_one_by_one(tmp_path: Path) -> None
     ]
 
 
-async def test_at_the_prompt_a_sole_completion_stays_when_tab_is_pressed_again(tmp_path: Path) -> None:
+async def test_tab_pressed_again_keeps_the_only_completion(tmp_path: Path) -> None:
     begun = asyncio.Event()
 
     async def play(request: Request) -> AsyncGenerator[Shown, None]:
@@ -150,8 +150,8 @@ async def test_at_the_prompt_a_sole_completion_stays_when_tab_is_pressed_again(t
     assert [request.text for request in app.requests] == ["1d6"]
 
 
-async def test_with_nothing_on_the_shelves_a_key_tries_an_example(tmp_path: Path) -> None:
-    """The other keys stay on offer until a line is typed; with a book, nothing is offered."""
+async def test_with_empty_shelves_a_key_tries_an_example(tmp_path: Path) -> None:
+    """The other keys remain until a line is typed; with a book on the shelves, no key is offered."""
     asked: asyncio.Queue[Request] = asyncio.Queue()
 
     async def play(request: Request) -> AsyncGenerator[Shown, None]:
@@ -220,11 +220,11 @@ def test_the_greeting_and_the_bar_fit_eighty_columns(tmp_path: Path) -> None:
     assert shown.endswith("… ━━━───────── 3/12")
 
 
-def test_paths_of_a_folder_that_is_not_there_are_none(tmp_path: Path) -> None:
+def test_a_missing_folder_has_no_completions(tmp_path: Path) -> None:
     assert paths(str(tmp_path / "no" / "x")) == []
 
 
-async def test_at_the_prompt_a_line_waits_for_the_app_and_stop_stops(tmp_path: Path) -> None:
+async def test_at_the_prompt_a_line_waits_for_the_app_and_stop_cancels_it(tmp_path: Path) -> None:
     opening, begun, ended = asyncio.Event(), asyncio.Event(), asyncio.Event()
 
     async def play(request: Request) -> AsyncGenerator[Shown, None]:
@@ -259,7 +259,7 @@ async def test_at_the_prompt_a_line_waits_for_the_app_and_stop_stops(tmp_path: P
 
 
 @pytest.mark.parametrize("keys_of_stop", ["\x1b", "\x03", "/stop\r"])
-async def test_at_the_prompt_stop_also_ends_a_job_that_an_earlier_conversation_left(
+async def test_at_the_prompt_stop_also_ends_a_job_of_an_earlier_conversation(
     keys_of_stop: str, tmp_path: Path
 ) -> None:
     begun, ended = asyncio.Event(), asyncio.Event()
@@ -294,7 +294,7 @@ async def test_at_the_prompt_stop_also_ends_a_job_that_an_earlier_conversation_l
         assert await sitting == 0
 
 
-async def test_at_the_prompt_it_stops_saying_that_the_library_opens_without_a_key(tmp_path: Path) -> None:
+async def test_the_note_that_the_library_is_opening_disappears_without_a_keypress(tmp_path: Path) -> None:
     opening, app, drawn = asyncio.Event(), FakeApp(nothing), asyncio.Queue[str]()
 
     async def opened() -> FakeApp:
@@ -330,7 +330,7 @@ class Written(Prompt):
         self.written.put_nowait("\n".join(lines))
 
 
-async def test_at_the_prompt_a_server_on_this_machine_is_offered_in_one_sentence(tmp_path: Path) -> None:
+async def test_the_prompt_offers_a_local_model_server_in_one_sentence(tmp_path: Path) -> None:
     app = FakeApp(nothing, server=LocalServer("ollama", "Ollama", ("qwen3:8b",)), looked=asyncio.Event())
     drawn = asyncio.Event()
 
@@ -343,7 +343,7 @@ async def test_at_the_prompt_a_server_on_this_machine_is_offered_in_one_sentence
         prompt._session.app.after_render += lambda app: drawn.set()
         sitting = asyncio.create_task(prompt.run(opened()))
         async with asyncio.timeout(60):
-            await drawn.wait()  # the prompt is there while the look goes on
+            await drawn.wait()  # the prompt appears while the search for servers continues
             assert await prompt.written.get() == "some:model · embedding some:vectors"
             assert prompt.written.empty()
             assert app.looked is not None
@@ -353,7 +353,7 @@ async def test_at_the_prompt_a_server_on_this_machine_is_offered_in_one_sentence
         assert await sitting == 0
 
 
-async def test_at_the_prompt_only_the_beginning_of_a_line_that_is_too_long_is_printed(tmp_path: Path) -> None:
+async def test_the_prompt_prints_only_the_beginning_of_a_line_that_is_too_long(tmp_path: Path) -> None:
     with create_pipe_input() as keys, create_app_session(input=keys, output=DummyOutput()):
         prompt = Written(Conversation("en", "t"), tmp_path, [], colour=False)
         prompt.written = asyncio.Queue()
@@ -364,7 +364,7 @@ async def test_at_the_prompt_only_the_beginning_of_a_line_that_is_too_long_is_pr
         assert prompt.written.get_nowait() == f"› /help {'x' * 400}"
 
 
-async def test_at_the_prompt_a_fault_of_ours_is_logged_and_the_next_line_runs(
+async def test_at_the_prompt_a_programming_error_is_logged_and_the_next_line_runs(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     begun = asyncio.Event()
@@ -394,7 +394,7 @@ async def test_at_the_prompt_a_fault_of_ours_is_logged_and_the_next_line_runs(
     assert "a fault of ours" in caplog.text
 
 
-async def test_at_the_prompt_an_app_that_does_not_open_ends_it_with_one(tmp_path: Path) -> None:
+async def test_the_prompt_exits_with_one_if_the_app_does_not_open(tmp_path: Path) -> None:
     async def opened() -> FakeApp:
         raise UserError("storage.busy", folder="d", pid=7)
 

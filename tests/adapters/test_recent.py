@@ -1,11 +1,11 @@
-"""What was noted lately is known for some minutes, and at most so much of it."""
+"""Recent values are remembered for some minutes, and only a limited number of them."""
 
 from __future__ import annotations
 
 from bot.adapters.intake import Recent
 
 
-def test_what_was_noted_is_known_for_the_time_and_then_leaves_memory() -> None:
+def test_a_value_is_remembered_for_its_time_and_then_forgotten() -> None:
     now = 0.0
     recent = Recent[int, str](1_000_000, 600, clock=lambda: now)
     for second in range(5_000):
@@ -17,7 +17,7 @@ def test_what_was_noted_is_known_for_the_time_and_then_leaves_memory() -> None:
     assert recent.get(4_000) is None
 
 
-def test_never_more_than_the_most_are_known_and_the_last_always() -> None:
+def test_the_number_of_values_is_limited_and_the_latest_is_kept() -> None:
     recent = Recent[int, None](100, 600, clock=lambda: 0.0)
     for number in range(1_000):
         recent.note(number, None)
@@ -25,7 +25,7 @@ def test_never_more_than_the_most_are_known_and_the_last_always() -> None:
         assert all(last in recent for last in range(max(0, number - 79), number + 1))
 
 
-def test_the_value_is_the_one_that_was_noted_last() -> None:
+def test_a_new_value_replaces_the_old_one() -> None:
     now = 0.0
     recent = Recent[str, str](100, 40, clock=lambda: now)
     recent.note("event", "")

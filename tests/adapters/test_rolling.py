@@ -1,4 +1,4 @@
-"""A text that goes on in another message when its own has grown old, and answers that are told to one person."""
+"""A long answer continues in a new message when its message is too old to edit; and answers for one person only."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ QUICK = Pace(edit_every_s=0.01, posts=50, posts_in_s=4.0)
         ("One.\n", "Two.\nThree.\n", "One.\nTwo.\n"),
     ],
 )
-def test_it_is_cut_after_a_line_that_has_come_to_its_end(text: str, new: str, ends: str | None) -> None:
+def test_a_text_is_cut_after_a_complete_line(text: str, new: str, ends: str | None) -> None:
     at = roll_offset(text, new, overdue=False)
     assert (text + new)[:at] == ends if ends is not None else at is None
 
@@ -62,7 +62,7 @@ def test_it_is_cut_after_a_line_that_has_come_to_its_end(text: str, new: str, en
         ("| a", " | b", "| a "),
     ],
 )
-def test_when_that_takes_too_long_between_two_words(text: str, new: str, ends: str | None) -> None:
+def test_an_overdue_text_is_cut_between_two_words(text: str, new: str, ends: str | None) -> None:
     at = roll_offset(text, new, overdue=True)
     assert (text + new)[:at] == ends if ends is not None else at is None
 
@@ -88,7 +88,7 @@ def pages(sheet: StageContent, context: PageContext) -> list[Sheeted]:
 
 
 class Whispers:
-    """Tells one person, but not more pages than `most`."""
+    """Shows ephemeral messages to one person, at most `most` of them."""
 
     def __init__(self, most: int = 9, *, files: bool = False) -> None:
         self.files = files
@@ -130,60 +130,60 @@ async def show(view: Composer[Sheeted], *events: Shown) -> None:
         await view.show(event)
 
 
-async def there(desk: Desk, texts: Sequence[str]) -> None:
+async def shows(desk: Desk, texts: Sequence[str]) -> None:
     await desk.paper.until(lambda: desk.paper.texts == list(texts))
 
 
-async def test_a_young_message_takes_it_all(desk: Desk) -> None:
+async def test_a_recent_message_takes_the_whole_text(desk: Desk) -> None:
     view = desk.view(roll=60.0)
     await show(view, Stage("answer", ""), Text("One.\n"))
-    await there(desk, ["One.\n"])
+    await shows(desk, ["One.\n"])
     await show(view, Text("Two.\nThree."))
     await view.flush("done")
     assert desk.paper.texts == ["One.\nTwo.\nThree."]
 
 
-async def test_an_old_one_is_left_at_the_end_of_a_line(desk: Desk) -> None:
+async def test_a_text_leaves_an_old_message_at_the_end_of_a_line(desk: Desk) -> None:
     view = desk.view(roll=0.0)
     await show(view, Stage("answer", ""), Text("One"))
-    await there(desk, ["One"])
+    await shows(desk, ["One"])
     await show(view, Text(" and"), Text(" two.\nThree.\nFour."))
-    await there(desk, ["One and two.\n", "Three.\nFour."])
+    await shows(desk, ["One and two.\n", "Three.\nFour."])
     await show(view, Text("\nFive."), Text("\nSix."))
     await view.flush("done")
     assert "".join(desk.paper.texts) == "One and two.\nThree.\nFour.\nFive.\nSix."
     assert desk.paper.texts[0] == "One and two.\n"
 
 
-async def test_a_long_overdue_message_rolls_between_two_words(desk: Desk) -> None:
+async def test_a_text_leaves_a_long_overdue_message_between_two_words(desk: Desk) -> None:
     view = desk.view(roll=-OVERDUE_S)
     await show(view, Stage("answer", ""), Text("One"))
-    await there(desk, ["One"])
+    await shows(desk, ["One"])
     await show(view, Text(" and two"))
     await view.flush("done")
     assert desk.paper.texts == ["One and", " two"] or desk.paper.texts == ["One ", "and two"]
 
 
-async def test_one_cut_is_one_message(desk: Desk) -> None:
+async def test_each_cut_adds_one_message(desk: Desk) -> None:
     view = desk.view(roll=0.0)
     await show(view, Stage("answer", ""), Text("One.\n"))
-    await there(desk, ["One.\n"])
+    await shows(desk, ["One.\n"])
     await show(view, Text("Two.\n"), Text("\n"), Text("Three.\n"), Text("Four.\n"))
     await view.flush("done")
     assert desk.paper.texts == ["One.\nTwo.\n", "\nThree.\nFour.\n"]
 
 
-async def test_how_long_a_run_has_waited_for_its_turn_does_not_count(desk: Desk) -> None:
+async def test_the_time_that_a_run_waited_does_not_count(desk: Desk) -> None:
     view = desk.view(roll=0.0)
     await show(view, Status("Waiting"))
-    await there(desk, ["Waiting"])
+    await shows(desk, ["Waiting"])
     await show(view, Stage("answer", ""), Text("One.\n"), Text("Two.\n"))
-    await there(desk, ["One.\nTwo.\n"])
+    await shows(desk, ["One.\nTwo.\n"])
     await view.flush("done")
     assert desk.paper.texts == ["One.\nTwo.\n"]
 
 
-async def test_a_message_that_another_process_may_have_posted_while_the_run_waited_is_taken_over(
+async def test_a_run_reuses_the_waiting_message_of_another_process(
     desk: Desk,
 ) -> None:
     waiting = desk.view()
@@ -196,7 +196,7 @@ async def test_a_message_that_another_process_may_have_posted_while_the_run_wait
     assert desk.paper.texts == ["One."]
 
 
-async def test_what_says_that_a_run_waits_is_taken_back_where_another_message_shows_the_run(
+async def test_the_waiting_message_is_deleted_where_another_message_shows_the_run(
     desk: Desk,
 ) -> None:
     waiting = desk.view()
@@ -204,13 +204,13 @@ async def test_what_says_that_a_run_waits_is_taken_back_where_another_message_sh
     await desk.outbox.claim("1", RUN, "answer")
     await desk.outbox.mark_sent("1", RUN, "answer", desk.paper.messages[0].id)
     await waiting.unless_shown(5.0)
-    assert desk.paper.texts == ["Waiting"], "it was taken over"
+    assert desk.paper.texts == ["Waiting"], "the other process's message is used"
     await desk.outbox.mark_sent("1", RUN, "answer", "another message")
     await waiting.unless_shown(5.0)
     assert desk.paper.texts == []
 
 
-async def test_what_says_that_a_run_waits_is_taken_back_also_where_it_was_not_noted(
+async def test_a_waiting_message_that_was_not_recorded_is_deleted_too(
     desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def away(*_: object) -> None:
@@ -227,7 +227,7 @@ async def test_what_says_that_a_run_waits_is_taken_back_also_where_it_was_not_no
     assert desk.paper.texts == []
 
 
-async def test_what_says_that_a_run_waits_is_not_posted_once_the_run_has_begun_elsewhere(desk: Desk) -> None:
+async def test_no_waiting_message_is_posted_once_the_run_has_begun_elsewhere(desk: Desk) -> None:
     waiting = desk.view()
     desk.paper.faults += [Unavailable("down")]
     await waiting.show_waiting(Status("Waiting"), 0.3)
@@ -235,12 +235,12 @@ async def test_what_says_that_a_run_waits_is_not_posted_once_the_run_has_begun_e
     assert desk.paper.texts == []
 
 
-async def test_after_a_crash_a_text_that_had_rolled_is_there_once(desk: Desk) -> None:
+async def test_a_text_in_several_messages_is_shown_once_after_a_crash(desk: Desk) -> None:
     view = desk.view(roll=0.0)
     await show(view, Stage("answer", ""), Text("One.\n"))
-    await there(desk, ["One.\n"])
+    await shows(desk, ["One.\n"])
     await show(view, Text("Two.\n"), Text("Three."))
-    await there(desk, ["One.\nTwo.\n", "Three."])
+    await shows(desk, ["One.\nTwo.\n", "Three."])
     for message in desk.paper.messages:
         await desk.outbox.mark_sent("1", RUN, message.mark.key, message.id)
     again = desk.view(roll=60.0)
@@ -252,7 +252,7 @@ async def test_after_a_crash_a_text_that_had_rolled_is_there_once(desk: Desk) ->
 TWO = (Stage("one", ""), Text("One."), Stage("two", ""), Text("Two."))
 
 
-async def test_alone_the_asker_is_told_all_of_it_at_the_end(desk: Desk) -> None:
+async def test_a_private_answer_is_shown_complete_at_the_end(desk: Desk) -> None:
     whispers = Whispers()
     view = desk.view(whispers, alone=True)
     await show(view, *TWO)
@@ -262,7 +262,7 @@ async def test_alone_the_asker_is_told_all_of_it_at_the_end(desk: Desk) -> None:
     assert desk.paper.messages == []
 
 
-async def test_alone_and_after_a_crash_nothing_is_told_twice(desk: Desk) -> None:
+async def test_a_private_answer_is_not_repeated_after_a_crash(desk: Desk) -> None:
     first = desk.view(Whispers(most=1), alone=True)
     await show(first, *TWO[:2])
     await first.flush("done")
@@ -273,7 +273,7 @@ async def test_alone_and_after_a_crash_nothing_is_told_twice(desk: Desk) -> None
     assert whispers.told == ["Two."]
 
 
-async def test_what_cannot_all_be_told_alone_goes_whole_where_the_home_says(desk: Desk) -> None:
+async def test_a_private_answer_with_too_many_pages_goes_to_the_overflow_place(desk: Desk) -> None:
     whispers = Whispers(most=1)
     view = desk.view(whispers, alone=True)
     await show(view, *TWO)
@@ -282,7 +282,9 @@ async def test_what_cannot_all_be_told_alone_goes_whole_where_the_home_says(desk
     assert desk.paper.texts == ["One.", "Two."]
 
 
-async def test_nor_are_files_told_where_none_can_be(desk: Desk) -> None:
+async def test_a_private_answer_with_files_goes_to_the_overflow_place_where_none_can_be_sent(
+    desk: Desk,
+) -> None:
     whispers = Whispers()
     view = desk.view(whispers, alone=True)
     await show(view, *TWO, Attachment("notes.md", "text/markdown", b""))
@@ -291,7 +293,7 @@ async def test_nor_are_files_told_where_none_can_be(desk: Desk) -> None:
     assert desk.paper.texts == ["One.", "Two."]
 
 
-async def test_with_files_where_they_can(desk: Desk) -> None:
+async def test_a_private_answer_with_files_stays_private_where_they_can_be_sent(desk: Desk) -> None:
     whispers = Whispers(files=True)
     view = desk.view(whispers, alone=True)
     await show(view, *TWO, Attachment("notes.md", "text/markdown", b""))
@@ -299,7 +301,7 @@ async def test_with_files_where_they_can(desk: Desk) -> None:
     assert whispers.told == ["One.", "Two."]
 
 
-async def test_why_it_failed_is_told_to_the_asker_alone_and_nothing_else(desk: Desk) -> None:
+async def test_the_asker_alone_sees_why_a_private_answer_failed(desk: Desk) -> None:
     whispers = Whispers()
     view = desk.view(whispers)
     await show(view, Failed("No model."))

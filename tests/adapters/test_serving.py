@@ -1,4 +1,4 @@
-"""`run` as somebody starts it: one sentence and an exit code where it can't go on, and an orderly way out."""
+"""`run` as an operator starts it: a sentence and an exit code if it cannot start, and an orderly shutdown."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ CLOSED_SLACK = "http://127.0.0.1:9/api"
 
 
 def logged(data: Path) -> str:
-    """The log's file, which is not there before there is something to log."""
+    """The content of the log file, "" if nothing was logged yet."""
     file = data / "sutradhar.log"
     return file.read_text(encoding="utf-8") if file.exists() else ""
 
@@ -49,9 +49,9 @@ async def started(
     roles: str = "",
     **secrets: str,
 ) -> AsyncIterator[Process | Piped]:
-    """`python -m bot run`; killed if it is still there in the end. `secrets` are Slack's: bot_token, app_token, …
+    """`python -m bot run`, killed at the end if it still runs. `secrets` are Slack's: bot_token, app_token, …
 
-    Three tests do without `forked`: there it imports everything itself.
+    Without `forked`, as in three tests, the process imports everything itself.
     """
     settings = data / "config.toml"
     text = f'[embedding]\nmodel = "none"\n[roles]\n{roles}\n[slack]\napi_base = "{slack}"\nconnections = 1\n'
@@ -76,7 +76,7 @@ async def started(
 
 
 async def outcome(process: Process | Piped) -> tuple[int, str]:
-    """Its exit code and what it said on standard error; nothing goes to standard output."""
+    """The exit code and standard error of a process that must write nothing to standard output."""
     async with asyncio.timeout(90):
         out, output = await process.communicate()
     assert out == b""
@@ -117,7 +117,7 @@ async def test_a_token_that_is_refused_is_not_repeated(tmp_path: Path, token: st
 
 
 @pytest.mark.slow
-async def test_an_intent_that_is_off_is_told_with_what_to_click(tmp_path: Path) -> None:
+async def test_a_missing_intent_is_reported_with_what_to_click(tmp_path: Path) -> None:
     async with (
         FakeDiscord(portal=()) as fake,
         started(tmp_path, api=fake.api, token=fake.token, more="free_chat = true") as process,
@@ -128,7 +128,7 @@ async def test_an_intent_that_is_off_is_told_with_what_to_click(tmp_path: Path) 
 
 
 @pytest.mark.slow
-async def test_a_network_that_is_down_is_one_sentence(tmp_path: Path) -> None:
+async def test_a_network_outage_gets_one_sentence(tmp_path: Path) -> None:
     async with started(tmp_path, token="a.b.c") as process:
         code, output = await outcome(process)
     assert code == 1
@@ -136,7 +136,7 @@ async def test_a_network_that_is_down_is_one_sentence(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-async def test_a_service_that_is_down_is_one_sentence(tmp_path: Path) -> None:
+async def test_a_service_outage_gets_one_sentence(tmp_path: Path) -> None:
     async with FakeDiscord() as fake:
         fake.fail("GET", "/users/@me", status=503, times=9)
         async with started(tmp_path, api=fake.api, token=fake.token) as process:
@@ -145,7 +145,7 @@ async def test_a_service_that_is_down_is_one_sentence(tmp_path: Path) -> None:
     assert "Discord answered 503" in output
 
 
-async def test_it_says_as_whom_it_is_there_and_a_second_one_is_sent_away(tmp_path: Path) -> None:
+async def test_the_bot_prints_its_name_and_a_second_process_is_refused(tmp_path: Path) -> None:
     async with FakeDiscord() as fake:
         fake.guild("Table")
         async with started(tmp_path, api=fake.api, token=fake.token) as first:
@@ -160,7 +160,7 @@ async def test_it_says_as_whom_it_is_there_and_a_second_one_is_sent_away(tmp_pat
 @pytest.mark.parametrize(
     ("sent", "code"), [(signal.SIGTERM, 143), pytest.param(signal.SIGINT, 130, marks=pytest.mark.slow)]
 )
-async def test_it_leaves_in_order_when_told_to(tmp_path: Path, sent: signal.Signals, code: int) -> None:
+async def test_sigterm_shuts_the_bot_down_in_order(tmp_path: Path, sent: signal.Signals, code: int) -> None:
     async with (
         FakeDiscord() as fake,
         started(tmp_path, sent != signal.SIGTERM, api=fake.api, token=fake.token) as process,
@@ -170,12 +170,12 @@ async def test_it_leaves_in_order_when_told_to(tmp_path: Path, sent: signal.Sign
         async with asyncio.timeout(90):
             left, output = await outcome(process)
         assert left == code
-        assert fake.gateway.sessions == {}  # it said goodbye
+        assert fake.gateway.sessions == {}  # it closed the gateway connection properly
     assert fake.token not in output + logged(tmp_path)
     assert not (tmp_path / "lock.pid").exists()
 
 
-async def test_programs_that_watch_it_read_its_health_its_figures_and_its_log(tmp_path: Path) -> None:
+async def test_monitoring_programs_read_health_metrics_and_log(tmp_path: Path) -> None:
     more = '[operate]\nlisten = "127.0.0.1:0"\nlog_format = "json"\n'
     async with FakeDiscord() as fake:
         guild = fake.guild("Table")
@@ -231,7 +231,7 @@ async def test_slack_alone_is_enough(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-async def test_what_slack_refuses_does_not_take_discord_along(tmp_path: Path) -> None:
+async def test_discord_continues_when_slack_refuses_the_token(tmp_path: Path) -> None:
     async with both() as (discord, slack):
         settings = {"api": discord.api, "token": discord.token, **tokens(slack), "bot_token": "xoxb-another"}
         async with started(tmp_path, **settings) as process:
@@ -241,7 +241,7 @@ async def test_what_slack_refuses_does_not_take_discord_along(tmp_path: Path) ->
 
 
 @pytest.mark.slow
-async def test_what_is_half_set_up_is_told_and_the_other_goes_on(tmp_path: Path) -> None:
+async def test_half_of_slacks_tokens_is_reported_and_discord_runs(tmp_path: Path) -> None:
     async with both() as (discord, slack):
         settings = {
             "api": discord.api,
@@ -256,7 +256,7 @@ async def test_what_is_half_set_up_is_told_and_the_other_goes_on(tmp_path: Path)
 
 
 @pytest.mark.slow
-async def test_half_of_slack_alone_is_one_sentence(tmp_path: Path) -> None:
+async def test_half_of_slacks_tokens_without_discord_gets_one_sentence(tmp_path: Path) -> None:
     async with started(tmp_path, bot_token="xoxb-1") as process:
         code, output = await outcome(process)
     assert code == 2
@@ -264,7 +264,7 @@ async def test_half_of_slack_alone_is_one_sentence(tmp_path: Path) -> None:
     assert output.count("\n") == 1
 
 
-async def test_both_are_served_and_one_that_fails_later_leaves_the_other_there(tmp_path: Path) -> None:
+async def test_each_platform_continues_when_the_other_fails_later(tmp_path: Path) -> None:
     async with both() as (discord, slack):
         settings = {"api": discord.api, "token": discord.token, **tokens(slack)}
         async with started(tmp_path, **settings) as process:
@@ -287,7 +287,7 @@ async def test_both_are_served_and_one_that_fails_later_leaves_the_other_there(t
 
 
 @pytest.mark.slow
-async def test_all_that_fail_are_told_and_the_last_decides(tmp_path: Path) -> None:
+async def test_every_failing_platform_is_reported_and_the_last_decides_the_exit_code(tmp_path: Path) -> None:
     async with started(tmp_path, token="a.b.c", bot_token="xoxb-1", app_token="xapp-1") as process:
         code, output = await outcome(process)
     assert code == 1
@@ -296,14 +296,14 @@ async def test_all_that_fail_are_told_and_the_last_decides(tmp_path: Path) -> No
 
 
 def raised(error: Exception) -> tuple[type[Exception], Exception, TracebackType | None]:
-    """As sys.exc_info has it."""
+    """The error as sys.exc_info returns it."""
     with suppress(type(error)):
         raise error
     return type(error), error, error.__traceback__
 
 
 def test_no_token_reaches_a_log() -> None:
-    """Not the bot's, nor an interaction's in an address, nor either in a traceback."""
+    """Neither the bot's token nor an interaction's, in an address or in a traceback."""
     formatter = RedactingFormatter("a-bots-own-token")
     record = logging.LogRecord(
         "discord.http",
@@ -323,8 +323,8 @@ def test_no_token_reaches_a_log() -> None:
     assert "a-bots-own-token" not in line
 
 
-def test_a_line_of_json_holds_no_secret_whatever_is_in_it() -> None:
-    """A token with a quote or a backslash would look different between JSON's quotes."""
+def test_a_json_log_line_holds_no_secret_whatever_its_characters() -> None:
+    """JSON escapes a quote or a backslash, so that such a token looks different in the line."""
     token = 'a "token"\\of\nhis'
     fault = raised(ValueError(f"POST /webhooks/4/c2VjcmV0 with {token}"))
     record = logging.LogRecord("bot.x", logging.ERROR, "", 0, "“%s”\nwas refused", (token,), fault)
@@ -353,7 +353,7 @@ def test_a_line_of_json_holds_no_secret_whatever_is_in_it() -> None:
         "a signing secret AbCdEf",
     ],
 )
-def test_no_secret_of_slacks_reaches_a_log(secret: str) -> None:
+def test_no_slack_secret_reaches_a_log(secret: str) -> None:
     formatter = RedactingFormatter("a signing secret AbCdEf")
     record = logging.LogRecord("slack_sdk", logging.ERROR, "", 0, "%s failed", (secret,), None)
     record.exc_info = raised(ValueError(f"POST '{secret}', then on"))
@@ -363,13 +363,13 @@ def test_no_secret_of_slacks_reaches_a_log(secret: str) -> None:
     assert "then on" in line
 
 
-def test_words_that_look_a_little_like_secrets_are_left_alone() -> None:
+def test_words_that_resemble_secrets_are_kept() -> None:
     line = "GET /actions/ of 2 commands/Tables, xoxo, xapp, app_id=A1, services/list"
     record = logging.LogRecord("bot.x", logging.INFO, "", 0, line, (), None)
     assert RedactingFormatter("").format(record).endswith(line)
 
 
-def test_a_lost_connection_is_one_line() -> None:
+def test_a_lost_connection_is_logged_in_one_line() -> None:
     fault = raised(OSError("refused"))
     record = logging.LogRecord("discord.shard", logging.ERROR, "", 0, "Shard %s", (3,), fault)
     assert RedactingFormatter().format(record).endswith("discord.shard Shard 3 (OSError: refused)")

@@ -1,4 +1,4 @@
-"""The terminal's look: what a run's events become."""
+"""How the terminal shows the events of a run."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ PLAIN = Ink(False, 60)
 
 
 class Paper:
-    """A screen that remembers."""
+    """A screen that keeps what was written."""
 
     def __init__(self) -> None:
         self.ink = PLAIN
@@ -101,19 +101,19 @@ async def test_a_run_becomes_headed_blocks_with_its_sources_before_what_follows(
     assert paper.statuses[-1] == ""
 
 
-async def test_a_choice_of_doing_nothing_says_that_there_is_nothing_to_type(tmp_path: Path) -> None:
+async def test_a_choice_without_a_command_says_that_nothing_needs_typing(tmp_path: Path) -> None:
     choices = Choices("Go on?", (Choice("Yes", "/council ask --yes -- Who?"), Choice("Leave it", "")))
     paper = await shown(tmp_path, choices)
     assert paper.lines == ["Go on?", "  Yes  /council ask --yes -- Who?", "  Leave it  nothing to type"]
 
 
-async def test_a_vote_says_that_a_terminal_has_none(tmp_path: Path) -> None:
+async def test_a_vote_says_that_a_terminal_has_no_votes(tmp_path: Path) -> None:
     paper = await shown(tmp_path, Choices("Vote.", (Choice("I wait.", ""), Choice("I run.", "")), votes=True))
     assert paper.lines[:3] == ["Vote.", "  I wait.", "  I run."]
     assert " ".join(paper.lines[3:]) == words("en")("terminal.no_votes")
 
 
-async def test_choices_that_only_the_text_in_their_windows_tells_apart_are_not_offered(
+async def test_choices_that_differ_only_in_their_windows_are_not_offered(
     tmp_path: Path,
 ) -> None:
     windows = [
@@ -131,7 +131,7 @@ async def test_choices_that_only_the_text_in_their_windows_tells_apart_are_not_o
 TURNS = ((1, "I wait."), (2, "I run."))
 
 
-async def test_another_title_for_the_open_stage_is_a_line_and_not_another_stage(tmp_path: Path) -> None:
+async def test_a_new_title_of_the_open_stage_is_a_line_and_not_a_new_stage(tmp_path: Path) -> None:
     outbox = FakeOutbox()
     paper = await shown(
         tmp_path,
@@ -157,13 +157,13 @@ async def test_another_title_for_the_open_stage_is_a_line_and_not_another_stage(
     assert outbox.sent_stages == [("run-0", "synthesis")]
 
 
-async def test_text_is_on_the_screen_before_it_is_whole(tmp_path: Path) -> None:
+async def test_text_is_shown_before_it_is_complete(tmp_path: Path) -> None:
     paper = await shown(tmp_path, Text("one two"), Text(" three\nfour"))
     assert [tail for tail in paper.tails if tail] == ["one two", "four"]
     assert paper.lines == ["one two three", "four"]
 
 
-async def test_a_held_run_comes_in_one_block(tmp_path: Path) -> None:
+async def test_a_held_run_is_shown_in_one_block(tmp_path: Path) -> None:
     paper = await shown(tmp_path, Stage("roll", "Ana rolls"), Text("9"), hold=True)
     assert paper.lines == ["", "▍ Ana rolls", "9"]
     assert not any(paper.tails)
@@ -175,12 +175,12 @@ async def test_a_replayed_stage_says_that_it_replaces(tmp_path: Path) -> None:
     paper = await shown(tmp_path, Stage("answer", "Answer"), Text("x"), outbox=outbox)
     assert "replaces what was shown before" in paper.lines[1]
     assert outbox.sent_stages == [("run-0", "answer")]
-    # Another title does not say it again.
+    # A new title does not repeat the note.
     paper = await shown(tmp_path, Stage("answer", "A"), Stage("answer", "B"), outbox=outbox)
     assert "\n".join(paper.lines).count("replaces what was shown before") == 1
 
 
-async def test_files_are_kept_inside_their_folder(tmp_path: Path) -> None:
+async def test_files_are_written_only_to_their_folder(tmp_path: Path) -> None:
     paper = await shown(
         tmp_path,
         Picture("map.png", b"\x89PNG", "a map"),
@@ -191,7 +191,7 @@ async def test_files_are_kept_inside_their_folder(tmp_path: Path) -> None:
     assert paper.lines[0].startswith("a map")
 
 
-async def test_nothing_that_steers_a_terminal_comes_through(tmp_path: Path) -> None:
+async def test_control_characters_never_reach_the_terminal(tmp_path: Path) -> None:
     evil = "a\x1b]0;owned\x07b\x1b[2J\u202ec"
     paper = await shown(
         tmp_path,
@@ -209,13 +209,13 @@ async def test_nothing_that_steers_a_terminal_comes_through(tmp_path: Path) -> N
     assert not re.search("[\x00-\x09\x0b-\x1f\x7f-\x9f\u202a-\u202e]", everything)
 
 
-def test_a_bar_needs_a_total() -> None:
+def test_a_progress_bar_needs_a_total() -> None:
     assert progress(Status("x")) == "x"
     assert progress(Status("x", 3, 0)) == "x"
     assert progress(Status("x", 9, 4)).endswith("━━━ 9/4")
 
 
-def test_the_status_names_pages_once_and_the_time_that_is_left() -> None:
+def test_the_status_names_pages_once_and_the_remaining_time() -> None:
     now = [0.0]
     pace = Pace(words("en"), lambda: now[0])
     page = Status("Reading a.pdf: page 0 of 500", 0, 500)
@@ -231,19 +231,19 @@ def test_the_status_names_pages_once_and_the_time_that_is_left() -> None:
     assert words("pt-BR")("terminal.minutes_left", n=2) == "faltam 2 min"
 
 
-def test_a_dropped_die_is_struck_through_whatever_it_shows() -> None:
+def test_a_dropped_die_is_struck_through_whatever_its_value() -> None:
     shown = Ink(True).inline("4d6kh3 (~~**1**~~, **6**, ~~3~~)")
     assert shown == "4d6kh3 (\x1b[2;9m1\x1b[0m, \x1b[1m6\x1b[0m, \x1b[2;9m3\x1b[0m)"
 
 
-def test_an_escaped_sign_is_shown_as_itself() -> None:
+def test_an_escaped_character_is_shown_without_its_backslash() -> None:
     assert Ink(True).inline(r"The Fool\* \[sic\] and *one*") == "The Fool* [sic] and \x1b[3mone\x1b[0m"
     assert Ink(True).inline(r"**a\_b** `c\_d`") == "\x1b[1ma_b\x1b[0m \x1b[36mc\\_d\x1b[0m"
     assert MarkdownStream(Ink(False)).feed("# A\\_b\n") == ["A_b"]
     assert Ink(False).inline(r"synthetic\_tide.fdx **a\_b** `c\_d`") == r"synthetic_tide.fdx **a_b** `c\_d`"
 
 
-def test_tables_are_aligned_and_lists_hang() -> None:
+def test_tables_are_aligned_and_lists_have_hanging_indents() -> None:
     stream = MarkdownStream(Ink(False, 30))
     made = [
         *stream.feed("| Die | Hit |\n|---|---|\n| d20 | ação |\n\n- a list item that is long enough\n"),
@@ -258,7 +258,7 @@ def test_tables_are_aligned_and_lists_hang() -> None:
     ]
 
 
-def test_a_table_too_wide_for_the_screen_is_a_list_of_its_rows() -> None:
+def test_a_table_wider_than_the_screen_becomes_a_list_of_rows() -> None:
     table = "| Job | Shelf | State |\n|---|---|---|\n| 1a2b3c | a\\|b | running |\n| 4d5e6f | | done |\n\n"
     assert MarkdownStream(Ink(False, 22)).feed(table)[:3] == [
         "• 1a2b3c · Shelf: a|b\n  · State: running",
@@ -269,7 +269,7 @@ def test_a_table_too_wide_for_the_screen_is_a_list_of_its_rows() -> None:
 
 
 @given(st.text(alphabet="ab *_`#>|-\n[1]", max_size=80), st.lists(st.integers(1, 9), max_size=30))
-def test_however_it_is_cut_a_text_looks_the_same(text: str, cuts: list[int]) -> None:
+def test_a_text_looks_the_same_in_any_pieces(text: str, cuts: list[int]) -> None:
     whole, parts = MarkdownStream(PLAIN), MarkdownStream(PLAIN)
     made, at = [], 0
     for cut in cuts:
@@ -288,7 +288,7 @@ def test_wrapped_lines_fit_and_keep_every_word(parts: list[str], width: int) -> 
     assert plain.split() == parts
 
 
-async def test_what_has_changed_is_shown_once_more_and_once_only(tmp_path: Path) -> None:
+async def test_a_changed_stage_is_shown_exactly_once_more(tmp_path: Path) -> None:
     outbox = FakeOutbox()
     await shown(tmp_path, Stage("answer", "Answer"), Text("It may."), outbox=outbox)
     seen = []
@@ -307,9 +307,7 @@ async def test_what_has_changed_is_shown_once_more_and_once_only(tmp_path: Path)
 
 
 @pytest.mark.parametrize("reader", ["person", "asked", "pipe", "program"])
-async def test_what_a_crash_cut_off_elsewhere_goes_on_here_or_says_where_it_belongs(
-    tmp_path: Path, reader: str
-) -> None:
+async def test_a_run_continued_after_a_crash_names_its_conversation(tmp_path: Path, reader: str) -> None:
     paper, there = Paper(), Place("terminal", "local", "terminal", "the-door")
     conversation = Conversation("en", None, reader="person" if reader == "asked" else reader)  # type: ignore[arg-type]
     own = conversation.place
@@ -325,7 +323,9 @@ async def test_what_a_crash_cut_off_elsewhere_goes_on_here_or_says_where_it_belo
     go_on = Choice("Open the door.", "/story act -- Open the door.")
     for event in (Status("It is next."), Stage("scene", "Scene 2"), Text("The sea."), Choices("", (go_on,))):
         await watched.show(event)
-    assert bool(paper.lines) == (reader in ("person", "program")), "not in the middle of something else"
+    assert bool(paper.lines) == (reader in ("person", "program")), (
+        "nothing is shown in the middle of another answer"
+    )
     await watched.flush("done")
     assert isinstance(watched, Closing)
     await watched.close("done")
@@ -341,13 +341,13 @@ async def test_what_a_crash_cut_off_elsewhere_goes_on_here_or_says_where_it_belo
     assert line.answers == ("r" if reader == "person" else "")
 
 
-def test_blanks_without_end_take_no_longer_the_more_there_are() -> None:
+def test_long_runs_of_blanks_take_linear_time() -> None:
     began = time.process_time()
     MarkdownStream(Ink(False, 80)).feed(" " * 200_000 + "a\n")
-    assert time.process_time() - began < 3, "processor, of which it once took twenty times as much"
+    assert time.process_time() - began < 3, "processor time; it once took twenty times as much"
 
 
-def test_a_source_that_has_an_address_shows_it_and_no_other_kind_of_one() -> None:
+def test_a_source_shows_its_address_only_if_it_is_a_web_address() -> None:
     ink = Ink(colour=False, width=80)
     shown = citation(ink, Citation(2, "bees.txt", "Bees › 5. Swarming", "", link="https://x.org/5"))
     assert shown == ["[2] bees.txt › Bees › 5. Swarming", "    https://x.org/5"]

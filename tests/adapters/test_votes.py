@@ -1,4 +1,4 @@
-"""Votes on choices, counted on their buttons."""
+"""Votes on choices: the buttons show the counts."""
 
 from __future__ import annotations
 
@@ -57,10 +57,10 @@ async def test_on_discord_each_person_has_one_vote_and_buttons_count_them(on: Li
     await on.discord.press(on.bia, message, "Right · 1")
     await on.discord.until(lambda: labels(message)[:4] == ["Go", "Left", "Right · 2", "Ask on"])
     assert await on.app.resources.records.votes.counts(str(on.guild.id), run.id, 1) == {2: 2}
-    assert len(await asked(on.app)) == 1, "a vote begins nothing"
+    assert len(await asked(on.app)) == 1, "a vote starts no run"
 
 
-async def test_on_discord_a_crowd_is_counted_whole_in_few_edits(on: Line) -> None:
+async def test_on_discord_every_vote_of_a_crowd_counts_with_few_edits(on: Line) -> None:
     people = [on.discord.user(f"Person {n}") for n in range(25)]
     for person in people:
         on.guild.join(person)
@@ -74,7 +74,7 @@ async def test_on_discord_a_crowd_is_counted_whole_in_few_edits(on: Line) -> Non
     assert len(message.edits) - before < 15
 
 
-async def test_on_discord_a_vote_with_a_command_is_done_as_the_voters(on: Line) -> None:
+async def test_on_discord_a_vote_with_a_command_runs_as_the_voter(on: Line) -> None:
     message = await offered(on, "vote", "Left")
     await on.discord.press(on.ana, message, "Ask on")
     first, second = await ended(on.app, 2)
@@ -82,7 +82,7 @@ async def test_on_discord_a_vote_with_a_command_is_done_as_the_voters(on: Line) 
     await on.discord.until(lambda: "Ask on · 1" in labels(message))
 
 
-async def test_on_discord_a_closed_vote_keeps_its_counts_and_takes_no_more(on: Line) -> None:
+async def test_on_discord_a_closed_vote_keeps_its_counts_and_accepts_no_more(on: Line) -> None:
     message = await offered(on, "vote", "Left")
     await on.discord.press(on.ana, message, "Right")
     await on.discord.press(on.bia, message, "Right")
@@ -93,7 +93,7 @@ async def test_on_discord_a_closed_vote_keeps_its_counts_and_takes_no_more(on: L
     assert await presses_anyway(on, message, str(right.custom_id)) == "This has already been chosen."
 
 
-async def test_on_discord_what_one_person_alone_sees_counts_too(on: Line) -> None:
+async def test_on_discord_a_vote_on_an_ephemeral_message_counts(on: Line) -> None:
     told = await on.discord.slash(on.bia, on.channel, "rules ask", question="vote", private=True)
     message = await on.discord.until(
         lambda: told.response if told.response and "Left" in labels(told.response) else None
@@ -103,7 +103,7 @@ async def test_on_discord_what_one_person_alone_sees_counts_too(on: Line) -> Non
     await on.discord.until(lambda: "Left · 1" in labels(message))
 
 
-async def test_on_discord_a_vote_that_is_shown_again_still_says_its_counts(on: Line) -> None:
+async def test_on_discord_a_vote_that_is_shown_again_keeps_its_counts(on: Line) -> None:
     message = await offered(on, "vote", "Left")
     await on.discord.press(on.bia, message, "Left")
     (run,) = await ended(on.app, 1)
@@ -132,7 +132,7 @@ async def test_on_slack_each_person_has_one_vote_and_buttons_count_them(at: Tabl
     await at.slack.until(lambda: "✓ Right · 1" in message.shown)
 
 
-async def test_on_slack_a_crowd_is_counted_whole_in_few_edits(at: Table) -> None:
+async def test_on_slack_every_vote_of_a_crowd_counts_with_few_edits(at: Table) -> None:
     people = [at.team.user(f"Person {n}") for n in range(25)]
     message = await offered_on_slack(at, "vote")
     await ended(at.app, 1)
@@ -143,7 +143,7 @@ async def test_on_slack_a_crowd_is_counted_whole_in_few_edits(at: Table) -> None
     assert len(message.edits) - before < 15
 
 
-async def test_in_a_terminal_a_vote_is_choices(tmp_path: Path) -> None:
+async def test_in_a_terminal_a_vote_is_shown_as_choices(tmp_path: Path) -> None:
     events = await lines(await open_scripted(tmp_path, Play(), Recorder()), "vote", "/rules ask why")
     shown = [event for event in events if event["event"] == "choices"][1]
     assert (shown["votes"], shown["taken"], len(shown["choices"])) == (True, None, 3)
@@ -151,7 +151,7 @@ async def test_in_a_terminal_a_vote_is_choices(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("most", [75, 80])
-def test_a_choice_that_is_too_long_for_a_button_is_listed_in_full_with_its_votes_on_the_button(
+def test_a_choice_too_long_for_its_button_is_listed_in_full(
     most: int,
 ) -> None:
     long = "Row back to the lighthouse before the storm and ask the keeper why the lamp was dark all night."

@@ -1,4 +1,4 @@
-"""The first lines of a conversation at the prompt: which model answers, also once another was chosen from chat."""
+"""The first lines at the prompt name the model that answers, even after another one was chosen in chat."""
 
 from __future__ import annotations
 

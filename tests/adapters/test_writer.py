@@ -1,4 +1,4 @@
-"""The pace of a channel: what is written when, and in which order."""
+"""The pace of a channel: when messages are written, and in which order."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ PACE = Pace(edit_every_s=1.2, posts=4, posts_in_s=5.0)
 
 @dataclass(eq=False)
 class Note:
-    """A message that keeps when it was written, and as what."""
+    """A message that logs when it was written, and with which text."""
 
     name: str
     clock: Clock
@@ -59,9 +59,7 @@ def log() -> list[tuple[float, str]]:
     return []
 
 
-async def test_what_changed_while_it_waited_goes_out_in_one_piece(
-    clock: Clock, log: list[tuple[float, str]]
-) -> None:
+async def test_changes_during_a_wait_are_written_together(clock: Clock, log: list[tuple[float, str]]) -> None:
     writer, note = Writers(PACE, clock).at("c"), Note("a", clock, log, "0")
     writer.put(note)
     await clock.advance(0)
@@ -73,7 +71,7 @@ async def test_what_changed_while_it_waited_goes_out_in_one_piece(
     assert log == [(0, "a:0"), (0, "a:1"), (1.2, "a:12"), (2.4, "a:24"), (3.6, "a:36"), (4.8, "a:39")]
 
 
-async def test_nothing_is_written_before_it_is_sure_whose_the_runs_are(
+async def test_nothing_is_written_before_the_lease_is_certain(
     clock: Clock, log: list[tuple[float, str]]
 ) -> None:
     confirmed = asyncio.Event()
@@ -90,7 +88,7 @@ async def test_nothing_is_written_before_it_is_sure_whose_the_runs_are(
     assert [what for _, what in log] == ["a:0"]
 
 
-async def test_a_message_that_waits_already_costs_nothing_to_queue(log: list[tuple[float, str]]) -> None:
+async def test_queueing_a_waiting_message_again_costs_nothing(log: list[tuple[float, str]]) -> None:
     class Counting(Clock):
         waits = 0
 
@@ -107,13 +105,13 @@ async def test_a_message_that_waits_already_costs_nothing_to_queue(log: list[tup
         note.text = str(n)
         writer.put(note)
         await clock.advance(0)
-    assert clock.waits <= 1, "the pieces of a growing text do not wake it, one after another"
+    assert clock.waits <= 1, "the pieces of a growing text do not each wake the writer"
     writer.put(note, Rank.FINAL)
     await clock.advance(2)
     assert log == [(0, "a:0"), (1.2, "a:39")]
 
 
-async def test_a_state_that_says_nothing_new_is_not_sent(clock: Clock, log: list[tuple[float, str]]) -> None:
+async def test_an_unchanged_state_is_not_sent(clock: Clock, log: list[tuple[float, str]]) -> None:
     writer, note = Writers(PACE, clock).at("c"), Note("a", clock, log, "0")
     for _ in range(3):
         writer.put(note)
@@ -121,7 +119,7 @@ async def test_a_state_that_says_nothing_new_is_not_sent(clock: Clock, log: list
     assert log == [(0, "a:0")]
 
 
-async def test_the_edits_of_a_channel_keep_apart_whoever_makes_them(
+async def test_a_channels_edits_share_one_pace_across_messages(
     clock: Clock, log: list[tuple[float, str]]
 ) -> None:
     writers = Writers(PACE, clock)
@@ -139,7 +137,7 @@ async def test_the_edits_of_a_channel_keep_apart_whoever_makes_them(
 async def test_messages_from_before_a_crash_are_edited_at_the_pace_of_edits(
     clock: Clock, log: list[tuple[float, str]]
 ) -> None:
-    """That they are there is only known when they are to be written."""
+    """The writer learns that they exist only when it writes them."""
     writer = Writers(PACE, clock).at("c")
     for name in "abc":
         writer.put(Note(name, clock, log, "0", recalled=True), Rank.FINAL)
@@ -147,7 +145,7 @@ async def test_messages_from_before_a_crash_are_edited_at_the_pace_of_edits(
     assert log == [(0, "a:0"), (1.2, "b:0"), (2.4, "c:0")]
 
 
-async def test_channels_do_not_wait_for_one_another(clock: Clock, log: list[tuple[float, str]]) -> None:
+async def test_channels_do_not_delay_each_other(clock: Clock, log: list[tuple[float, str]]) -> None:
     writers = Writers(PACE, clock)
     for name in "abcde":
         writers.at(name).put(Note(name, clock, log, "0", exists=True))
@@ -155,7 +153,7 @@ async def test_channels_do_not_wait_for_one_another(clock: Clock, log: list[tupl
     assert len(log) == 5
 
 
-async def test_new_messages_come_at_once_and_in_order_until_they_are_too_many(
+async def test_new_messages_are_posted_at_once_and_in_order_up_to_the_limit(
     clock: Clock, log: list[tuple[float, str]]
 ) -> None:
     writer = Writers(PACE, clock).at("c")
@@ -166,7 +164,7 @@ async def test_new_messages_come_at_once_and_in_order_until_they_are_too_many(
     assert [at for at, _ in log] == [0] * 4 + [5.25] * 4
 
 
-async def test_a_message_without_words_waits_a_moment_for_how_it_ends(
+async def test_a_message_without_words_briefly_waits_for_its_end(
     clock: Clock, log: list[tuple[float, str]]
 ) -> None:
     writer, note = Writers(PACE, clock).at("c"), Note("search", clock, log, "…")
@@ -187,7 +185,7 @@ async def test_a_message_without_words_is_posted_after_all(
     assert log == [(HOLD_S, "search:…")]
 
 
-async def test_the_notice_of_a_later_run_does_not_overtake_an_answer_whose_first_words_come(
+async def test_a_later_runs_notice_does_not_overtake_an_answers_first_words(
     clock: Clock, log: list[tuple[float, str]]
 ) -> None:
     writer = Writers(PACE, clock).at("c")
@@ -205,7 +203,7 @@ async def test_the_notice_of_a_later_run_does_not_overtake_an_answer_whose_first
 async def test_first_words_do_not_wait_for_an_edit_made_just_before(
     clock: Clock, log: list[tuple[float, str]]
 ) -> None:
-    """The search's last edit falls together with the answer's stage; the words come half a second later."""
+    """The search's last edit comes at the same time as the answer's stage; the words follow half a second later."""
     writer = Writers(PACE, clock).at("c")
     search, answer = Note("search", clock, log, "…", exists=True), Note("answer", clock, log, "…")
     search.text = "found 3"
@@ -221,7 +219,7 @@ async def test_first_words_do_not_wait_for_an_edit_made_just_before(
 async def test_first_words_do_not_wait_for_an_edit_that_brought_none(
     clock: Clock, log: list[tuple[float, str]]
 ) -> None:
-    """The message is there already, and gets its title some moments before its words."""
+    """The message exists already, and gets its title a moment before its words."""
     writer = Writers(PACE, clock).at("c")
     answer = Note("answer", clock, log, "…", exists=True)
     writer.put(answer, group="run", empty=True)
@@ -235,7 +233,7 @@ async def test_first_words_do_not_wait_for_an_edit_that_brought_none(
     assert log == [(0.84, "answer:A")]
 
 
-async def test_a_stage_that_is_over_with_its_first_words_is_written_once(
+async def test_a_stage_that_ends_with_its_first_words_is_written_once(
     clock: Clock, log: list[tuple[float, str]]
 ) -> None:
     writer, search = Writers(PACE, clock).at("c"), Note("search", clock, log, "…", exists=True)
@@ -248,9 +246,7 @@ async def test_a_stage_that_is_over_with_its_first_words_is_written_once(
     assert log == [(0.02, "search:found 3 passages")]
 
 
-async def test_a_message_that_is_held_holds_up_only_its_own_run(
-    clock: Clock, log: list[tuple[float, str]]
-) -> None:
+async def test_a_held_message_delays_only_its_own_run(clock: Clock, log: list[tuple[float, str]]) -> None:
     writer = Writers(PACE, clock).at("c")
     writer.put(Note("a1", clock, log, "…"), group="a", empty=True)
     writer.put(Note("a2", clock, log, "x"), group="a")
@@ -259,22 +255,24 @@ async def test_a_message_that_is_held_holds_up_only_its_own_run(
     assert [text for _, text in log] == ["b1:x", "a1:…", "a2:x"]
 
 
-async def test_a_run_that_waits_takes_no_place_before_an_earlier_one_without_room(
+async def test_a_waiting_run_does_not_overtake_an_earlier_one_without_room(
     clock: Clock, log: list[tuple[float, str]]
 ) -> None:
     writer = Writers(PACE, clock).at("c")
     held = Note("a", clock, log, "…", faults=5, fault=NotSent("no room"))
     writer.put(held, group="a", empty=True)
-    await clock.advance(2.5)  # it has been tried
+    await clock.advance(2.5)  # the post of a was tried
     writer.put(Note("b", clock, log, "…"), group="b", empty=True)
     writer.put(Note("c", clock, log, "the answer"), Rank.FINAL, group="c")
     await clock.advance(20)
     order = [text for _, text in log]
     assert order.index("b:…") > order.index("a:…")
-    assert order.index("c:the answer") < order.index("b:…"), "an answer waits for no room of others"
+    assert order.index("c:the answer") < order.index("b:…"), "an answer does not wait until others have room"
 
 
-async def test_final_states_go_before_passing_ones(clock: Clock, log: list[tuple[float, str]]) -> None:
+async def test_final_states_are_written_before_passing_ones(
+    clock: Clock, log: list[tuple[float, str]]
+) -> None:
     writer = Writers(PACE, clock).at("c")
     passing, first, final = (
         Note(name, clock, log, "x", exists=True) for name in ("passing", "first", "final")
@@ -288,7 +286,7 @@ async def test_final_states_go_before_passing_ones(clock: Clock, log: list[tuple
     assert [text for _, text in log] == ["before:x", "final:x", "first:x", "passing:x"]
 
 
-async def test_an_edit_that_hangs_holds_up_no_new_message(clock: Clock, log: list[tuple[float, str]]) -> None:
+async def test_a_hanging_edit_delays_no_new_message(clock: Clock, log: list[tuple[float, str]]) -> None:
     writer, gate = Writers(PACE, clock).at("c"), asyncio.Event()
     writer.put(Note("hangs", clock, log, "x", exists=True, gate=gate))
     await clock.advance(0)
@@ -299,7 +297,7 @@ async def test_an_edit_that_hangs_holds_up_no_new_message(clock: Clock, log: lis
     await clock.advance(0)
 
 
-async def test_what_the_platform_does_not_take_is_tried_again_ever_more_slowly(
+async def test_a_refused_write_is_retried_with_growing_pauses(
     clock: Clock, log: list[tuple[float, str]]
 ) -> None:
     writer, note = Writers(PACE, clock).at("c"), Note("a", clock, log, "x", faults=4)
@@ -309,7 +307,7 @@ async def test_what_the_platform_does_not_take_is_tried_again_ever_more_slowly(
     assert log == [(15, "a:x")]
 
 
-async def test_what_is_not_even_asked_of_the_platform_is_tried_again_soon(
+async def test_a_write_that_was_never_sent_is_retried_soon(
     clock: Clock, log: list[tuple[float, str]]
 ) -> None:
     writer = Writers(PACE, clock).at("c")
@@ -318,7 +316,7 @@ async def test_what_is_not_even_asked_of_the_platform_is_tried_again_soon(
     assert log == [(4, "a:x")]
 
 
-async def test_a_final_state_does_not_wait_for_the_passing_one_that_is_put_off_just_then(
+async def test_a_final_state_does_not_wait_for_a_postponed_passing_one(
     clock: Clock, log: list[tuple[float, str]]
 ) -> None:
     writer, gate = Writers(PACE, clock).at("c"), asyncio.Event()
@@ -332,7 +330,7 @@ async def test_a_final_state_does_not_wait_for_the_passing_one_that_is_put_off_j
     assert log == [(0.1, "a:end")]
 
 
-async def test_a_passing_state_is_given_up_and_a_final_one_only_where_others_are_taken_for_a_day(
+async def test_a_passing_state_is_dropped_soon_and_a_final_one_only_after_a_day_of_other_writes(
     clock: Clock, log: list[tuple[float, str]]
 ) -> None:
     writers = Writers(PACE, clock)
@@ -356,7 +354,7 @@ async def test_a_passing_state_is_given_up_and_a_final_one_only_where_others_are
     await asyncio.wait_for(writers.at("c").settled(broken), 1)
 
 
-async def test_once_the_platform_is_back_all_is_tried_at_once_and_in_its_order(
+async def test_after_an_outage_everything_is_written_at_once_and_in_order(
     clock: Clock, log: list[tuple[float, str]]
 ) -> None:
     writers = Writers(PACE, clock)
@@ -366,7 +364,7 @@ async def test_once_the_platform_is_back_all_is_tried_at_once_and_in_its_order(
     writers.at("c").put(second, Rank.FINAL, group="two")
     writers.at("d").put(elsewhere, Rank.FINAL)
     await clock.advance(23)
-    assert second.times == [], "it waits until the one before it was tried again, which has failed"
+    assert second.times == [], "it waits for the retry of the one before it, which failed"
     for note in (first, second, elsewhere):
         note.faults = 0
     await clock.advance(10)
@@ -375,7 +373,7 @@ async def test_once_the_platform_is_back_all_is_tried_at_once_and_in_its_order(
     assert log[-1][0] - log[0][0] < 1
 
 
-async def test_places_that_the_platform_fails_in_are_not_asked_more_often_while_it_takes_others(
+async def test_writes_elsewhere_do_not_speed_up_retries_in_failing_places(
     clock: Clock, log: list[tuple[float, str]]
 ) -> None:
     writers = Writers(PACE, clock)
@@ -389,7 +387,7 @@ async def test_places_that_the_platform_fails_in_are_not_asked_more_often_while_
     assert max(len(note.times) for note in broken) < 15
 
 
-async def test_a_message_that_the_platform_never_takes_delays_others_only_for_a_while(
+async def test_a_message_that_is_always_refused_delays_others_only_for_a_while(
     clock: Clock, log: list[tuple[float, str]]
 ) -> None:
     writers = Writers(PACE, clock)
@@ -404,10 +402,12 @@ async def test_a_message_that_the_platform_never_takes_delays_others_only_for_a_
     later = Note("later", clock, log, "x")
     writers.at("c").put(later, Rank.FINAL, group="three")
     await clock.advance(1)
-    assert [name for _, name in log] == ["note:x", "later:x"], "others are taken, so it is its own fault"
+    assert [name for _, name in log] == ["note:x", "later:x"], (
+        "others are accepted, so the fault is in this message"
+    )
 
 
-async def test_a_fault_of_our_own_is_logged_with_its_place_and_ends_nothing(
+async def test_a_programming_error_is_logged_with_its_place_and_stops_nothing(
     clock: Clock, log: list[tuple[float, str]], caplog: pytest.LogCaptureFixture
 ) -> None:
     writer = Writers(PACE, clock).at("c")
@@ -420,7 +420,7 @@ async def test_a_fault_of_our_own_is_logged_with_its_place_and_ends_nothing(
     assert "xoxb-secret" not in caplog.text
 
 
-async def test_settled_waits_for_what_changed_meanwhile(clock: Clock, log: list[tuple[float, str]]) -> None:
+async def test_settled_waits_for_changes_made_meanwhile(clock: Clock, log: list[tuple[float, str]]) -> None:
     writer, gate = Writers(PACE, clock).at("c"), asyncio.Event()
     note = Note("a", clock, log, "1", gate=gate)
     writer.put(note)
@@ -434,9 +434,7 @@ async def test_settled_waits_for_what_changed_meanwhile(clock: Clock, log: list[
     assert [text for _, text in log] == ["a:1", "a:2"]
 
 
-async def test_a_pen_with_nothing_to_do_leaves_nothing_behind(
-    clock: Clock, log: list[tuple[float, str]]
-) -> None:
+async def test_an_idle_writer_leaves_nothing_in_memory(clock: Clock, log: list[tuple[float, str]]) -> None:
     writers = Writers(PACE, clock)
     before = len(asyncio.all_tasks())
     for n in range(200):
@@ -446,7 +444,7 @@ async def test_a_pen_with_nothing_to_do_leaves_nothing_behind(
     assert len(writers) < 10
 
 
-async def test_a_pen_is_kept_as_long_as_the_platform_would_remember(
+async def test_a_writer_is_kept_for_as_long_as_the_platforms_limit_counts(
     clock: Clock, log: list[tuple[float, str]]
 ) -> None:
     writers = Writers(PACE, clock)
