@@ -55,7 +55,7 @@ def failing(table: Table) -> Iterator[Any]:
     usual.app = world.app
 
 
-async def test_a_fault_that_nobody_foresaw_is_a_sentence_and_its_trace_is_in_the_log(
+async def test_an_unexpected_fault_becomes_a_sentence_and_is_logged_with_its_traceback(
     table: Table, failing: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
     failing(RuntimeError("the secret of the house"), acknowledged=False)

@@ -216,23 +216,21 @@ async def tried(door: Door, table: Table, chosen: Callable[[int, int, int], bool
     return number
 
 
-async def test_each_verb_comes_to_the_door_by_each_way_in_under_one_rule_after_the_other(
-    table: Table, door: Door
-) -> None:
+async def test_every_verb_is_checked_against_the_rules_by_every_way_in(table: Table, door: Door) -> None:
     assert await tried(door, table, lambda rule, case, all: case % all == rule) == len(cases())
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("n", range(len(matrix.rules("", "", ""))))
-async def test_each_rule_holds_for_each_verb_by_each_way_in(table: Table, door: Door, n: int) -> None:
+async def test_every_rule_applies_to_every_verb_by_every_way_in(table: Table, door: Door, n: int) -> None:
     part = 1 if ALL else PART
     assert await tried(door, table, lambda rule, case, _: rule == n and (rule + case) % part == 0) >= (
         len(cases()) // part
     )
 
 
-async def test_spoken_words_come_to_the_door(table: Table, door: Door) -> None:
+async def test_spoken_words_are_checked_against_the_rules(table: Table, door: Door) -> None:
     for rule in rules(table):
         await matrix.put(door.app, place(table), str(table.ana.id), rule)
         for work in ("rules", "council", "story", "course", "script"):
@@ -260,7 +258,7 @@ async def test_what_is_answered_in_private_is_so_by_each_command(table: Table, d
 
 
 @pytest.mark.parametrize(("work", "private"), [("rules", True), ("course", True), ("story", False)])
-async def test_a_spoken_question_is_answered_in_private_where_a_typed_one_is(
+async def test_a_spoken_question_is_as_private_as_a_typed_one(
     table: Table, door: Door, work: str, private: bool
 ) -> None:
     await door.app.settings.set(place(table), "admin", ANSWERS, IN_PRIVATE, "channel")

@@ -46,7 +46,7 @@ async def test_a_question_is_asked_again_where_it_was_answered(table: Table) -> 
     assert (origin.home, origin.pressed) == ("here", True)
 
 
-async def test_a_choice_is_the_line_that_it_stands_for(table: Table) -> None:
+async def test_a_choice_sends_its_line(table: Table) -> None:
     await table.ana.slash(table.general, "rules lookup", name="Grapple")
     run = table.asked.id
     kept = json.dumps({"label": "Grappled", "command": "/rules lookup Grappled --shelf rules"})

@@ -58,7 +58,7 @@ async def test_the_bytes_arrive_and_nobody_sees_the_token(store: Store, tmp_path
     assert not {"Authorization", "Cookie"} & set(store.asked[0])
 
 
-async def test_a_file_that_is_too_large_is_not_even_asked_for(store: Store, tmp_path: Path) -> None:
+async def test_a_file_that_is_too_large_is_not_requested(store: Store, tmp_path: Path) -> None:
     with pytest.raises(UserError) as caught:
         await store.fetcher.fetch(REQUEST, store.file(6), tmp_path / "in", 5)
     assert key_of(caught) == ("library.file_large", "rules.md")
@@ -71,9 +71,7 @@ async def test_what_is_a_little_over_the_limit_reads_as_more_than_it(store: Stor
     assert (caught.value.values["mb"], caught.value.values["limit"]) == ("10.1", 10)
 
 
-async def test_a_file_that_is_longer_than_it_said_is_cut_off_at_the_limit(
-    store: Store, tmp_path: Path
-) -> None:
+async def test_a_file_longer_than_stated_is_cut_off_at_the_limit(store: Store, tmp_path: Path) -> None:
     """How large it is stands above the answer, or is not known: what was read until then is no size."""
     unsized = web.Response(body=b"x" * 3_000_000)
     unsized.enable_chunked_encoding()
@@ -94,7 +92,7 @@ async def test_an_expired_link_asks_for_the_file_again(store: Store, tmp_path: P
 
 
 @pytest.mark.parametrize("status", [429, 503])
-async def test_a_hiccup_is_tried_again(status: int, store: Store, tmp_path: Path) -> None:
+async def test_a_brief_failure_is_retried(status: int, store: Store, tmp_path: Path) -> None:
     store.answers["/rules.md"] = [web.Response(status=status), b"12345"]
     await store.fetcher.fetch(REQUEST, store.file(), tmp_path / "in", 5)
     assert (tmp_path / "in").read_bytes() == b"12345"
@@ -112,7 +110,7 @@ async def test_a_hiccup_is_tried_again(status: int, store: Store, tmp_path: Path
         "",
     ],
 )
-async def test_nothing_is_fetched_from_anywhere_else(url: str, tmp_path: Path) -> None:
+async def test_nothing_is_downloaded_from_other_hosts(url: str, tmp_path: Path) -> None:
     with pytest.raises(UserError) as caught:
         await Attachments(DiscordConfig()).fetch(REQUEST, File("a.md", "", 1, url), tmp_path / "in", 5)
     assert key_of(caught) == ("discord_run.file_elsewhere", "a.md")

@@ -186,7 +186,7 @@ async def test_the_bots_role_counts_as_the_bot_and_an_unseen_message_is_said_to_
         await on.discord.until(lambda: told() == 2 and on.ana.id in thread.people)
 
 
-async def test_the_sources_are_shown_with_the_answer_and_what_is_not_read_is_said(tmp_path: Path) -> None:
+async def test_the_answer_shows_its_sources_and_names_what_was_not_read(tmp_path: Path) -> None:
     async with line(tmp_path, defaultdict(lambda: noted), free_chat=True) as on:
         rules, general = on.guild.text("rules"), on.channel
         rule, gone = [await on.discord.say(on.bia, rules, text) for text in (RULE, "Of no use.")]
@@ -215,7 +215,7 @@ async def noted(run: Run) -> AsyncGenerator[Event, None]:
         yield notice
 
 
-async def test_a_linked_thread_is_read_by_the_run_as_far_as_the_asker_may(tmp_path: Path) -> None:
+async def test_the_run_reads_a_linked_thread_with_the_askers_rights(tmp_path: Path) -> None:
     async with line(tmp_path, defaultdict(lambda: noted), free_chat=True) as on:
         rules = on.guild.text("rules")
         root = await on.discord.say(on.bia, rules, RULE)

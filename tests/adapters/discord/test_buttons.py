@@ -116,9 +116,7 @@ async def test_a_run_of_another_server_cannot_be_stopped_by_a_copied_button(at: 
         lambda run: f"choice:{run}:0",
     ],
 )
-async def test_what_is_for_one_person_alone_is_out_of_everybody_elses_reach(
-    at: Table, id: Callable[[str], str]
-) -> None:
+async def test_nobody_else_can_press_buttons_of_a_private_answer(at: Table, id: Callable[[str], str]) -> None:
     origin = Origin("response", at.channel.id, 1, user=at.ana.id, private=True)
     request = replace(
         asked(at.space, "endless"), author=Author(str(at.ana.id), "Ana"), origin=origin.to_json()
@@ -154,7 +152,7 @@ async def test_retry_asks_the_words_as_they_stand_now(at: Table) -> None:
     assert (request.text, request.author.id) == ("hello", str(at.ana.id))
 
 
-async def test_a_choice_does_what_its_line_says_as_whoever_pressed_it(at: Table) -> None:
+async def test_a_choice_runs_its_line_as_the_presser(at: Table) -> None:
     space, run = at.space, "a" * 32
     offered = Choice("Grappled", "/rules lookup Grappled")
     await at.app.resources.records.offers.keep(space, run, "choice", [json.dumps(asdict(offered))])
@@ -264,7 +262,7 @@ async def test_sharing_where_the_bot_or_the_presser_may_not_write_is_refused_wit
     assert at.said(channel) == []
 
 
-async def test_the_last_thumb_of_a_person_counts(at: Table) -> None:
+async def test_a_persons_last_thumb_counts(at: Table) -> None:
     past = asked(at.space, "hello")
     await (await at.app.perform(past)).wait()
     up, down = (f"feedback:{past.id}:{verdict}" for verdict in ("up", "down"))
@@ -292,9 +290,7 @@ async def test_the_last_thumb_of_a_person_counts(at: Table) -> None:
         "feedback:" + "0" * 32 + ":sideways",
     ],
 )
-async def test_a_stale_or_malformed_press_gets_a_polite_answer_that_nobody_else_sees(
-    at: Table, id: str
-) -> None:
+async def test_a_stale_or_malformed_press_gets_a_polite_ephemeral_answer(at: Table, id: str) -> None:
     answer = await at.shown(id)
     pressed = await at.ana.click(answer, custom_id=id)
     assert pressed.acknowledged

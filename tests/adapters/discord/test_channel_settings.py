@@ -87,7 +87,7 @@ async def test_a_private_answer_has_the_channels_voice_and_uses_its_budget(on: L
     )
 
 
-async def test_only_mentions_are_answered_in_its_threads_where_that_is_set(on: Line) -> None:
+async def test_threads_need_mentions_where_the_channel_is_set_so(on: Line) -> None:
     await on.discord.say(on.ana, on.channel, "what is grappled?", mention=True)
     await seen(on, "Its speed is zero.")
     thread = on.channel.threads[0]
@@ -101,7 +101,7 @@ async def test_only_mentions_are_answered_in_its_threads_where_that_is_set(on: L
     assert len(answers(on.channel)) == 3
 
 
-async def test_a_work_that_is_turned_off_is_refused_in_words(on: Line) -> None:
+async def test_a_disabled_work_is_refused_with_a_sentence(on: Line) -> None:
     await put(on, WORKS, "-rules")
     await on.discord.say(on.ana, on.channel, "/rules ask what is grappled?", mention=True)
     refused = await seen(on, "is turned off in this channel")
@@ -109,7 +109,7 @@ async def test_a_work_that_is_turned_off_is_refused_in_words(on: Line) -> None:
     assert texts(on, "Its speed is zero.") == []
 
 
-async def test_every_question_in_a_channel_is_answered_where_that_is_set(on: Line) -> None:
+async def test_every_question_is_answered_where_the_channel_is_set_so(on: Line) -> None:
     await on.discord.say(on.ana, on.channel, "How does grappling work?")
     await on.discord.say(on.ana, on.channel, "How does it work?", mention=True)
     await seen(on, "Its speed is zero.")
@@ -125,7 +125,9 @@ async def test_every_question_in_a_channel_is_answered_where_that_is_set(on: Lin
     assert len(answers(on.channel)) == 2
 
 
-async def test_where_nothing_is_found_it_stays_silent_if_that_is_set(on: Line, tmp_path: Path) -> None:
+async def test_the_bot_stays_silent_without_a_find_where_the_channel_is_set_so(
+    on: Line, tmp_path: Path
+) -> None:
     await put(on, LISTENS, EVERYTHING)
     await shelve(tmp_path, on.app, str(on.guild.id))
     await on.discord.say(on.ana, on.channel, "Does anyone know how submarines dive?")

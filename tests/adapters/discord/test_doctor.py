@@ -34,7 +34,7 @@ async def told(fake: FakeDiscord, locale: str = "en", **settings: object) -> dic
     return {text.removeprefix("Discord").lstrip(":, "): well for well, text in checks}
 
 
-async def test_all_is_well_where_all_is_well(fake: FakeDiscord) -> None:
+async def test_doctor_finds_no_fault_in_a_complete_setup(fake: FakeDiscord) -> None:
     fake.guild("Table")
     fake.guild("Chair", ["administrator"])
     fake.commands.everywhere[:] = await ours(config(fake))
@@ -57,7 +57,7 @@ async def test_a_refused_token_says_where_to_get_a_new_one(fake: FakeDiscord) ->
     assert "another" not in text
 
 
-async def test_no_network_is_one_sentence() -> None:
+async def test_a_missing_network_gets_one_sentence() -> None:
     async with FakeDiscord() as fake:
         gone = config(fake)
     ((well, text),) = await examine(gone, "a.b.c", words("pt-BR"))

@@ -204,7 +204,7 @@ async def test_a_book_beside_a_question_goes_with_it(at: Table) -> None:
     assert "/library add" in at.said()[-1]
 
 
-async def test_a_picture_comes_with_a_question_and_is_none_by_itself(at: Table) -> None:
+async def test_a_picture_is_passed_on_with_a_question_and_is_no_question_itself(at: Table) -> None:
     for line in ("", " /rules ask"):
         await at.ana.send(at.channel, me(at) + line, attachments=[("rune.png", png())])
         assert await at.asked() == []

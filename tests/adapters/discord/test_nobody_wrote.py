@@ -52,7 +52,7 @@ def place_of(channel: Channel, thread: str = "") -> Place:
     return Place(PLATFORM, str(channel.guild.id), str(channel.id), thread)
 
 
-async def test_the_answer_stands_in_the_channel(discord: FakeDiscord, tmp_path: Path) -> None:
+async def test_the_answer_is_posted_in_the_channel(discord: FakeDiscord, tmp_path: Path) -> None:
     channel, _ = seated(discord)
     async with bot(discord, tmp_path, SCRIPTS) as client:
         assert await begun(client, place_of(channel)) == "done"
@@ -62,9 +62,7 @@ async def test_the_answer_stands_in_the_channel(discord: FakeDiscord, tmp_path: 
     assert discord.refused == []
 
 
-async def test_the_answer_stands_in_the_thread_that_the_conversation_is_in(
-    discord: FakeDiscord, tmp_path: Path
-) -> None:
+async def test_the_answer_is_posted_in_the_conversations_thread(discord: FakeDiscord, tmp_path: Path) -> None:
     channel, ana = seated(discord)
     async with bot(discord, tmp_path, SCRIPTS) as client:
         asked = await discord.slash(ana, channel, "rules ask", question="Who?")
@@ -96,7 +94,7 @@ async def test_only_a_restricted_channel_and_its_threads_are_for_adults(
             assert await client.app.adults(place) is adults
 
 
-async def test_what_was_begun_in_private_is_answered_in_private(discord: FakeDiscord, tmp_path: Path) -> None:
+async def test_a_private_schedule_is_answered_in_private(discord: FakeDiscord, tmp_path: Path) -> None:
     channel, ana = seated(discord)
     async with bot(discord, tmp_path, SCRIPTS) as client:
         assert await begun(client, place_of(channel, f"private:{ana.id}")) == "done"
@@ -120,7 +118,7 @@ async def test_where_the_bot_is_a_guest_it_posts_to_the_person_alone(
     assert discord.refused == []
 
 
-async def test_in_a_place_that_is_gone_or_shut_the_run_ends(
+async def test_a_run_for_a_deleted_or_closed_place_ends(
     discord: FakeDiscord, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     """What would come in one that was deleted while the bot was off leaves the calendar, once."""

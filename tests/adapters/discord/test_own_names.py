@@ -50,7 +50,7 @@ def reply(text: str, speaker: Speaker = MIRA) -> tuple[Any, ...]:
     return Stage("scene", "Scene 2", speaker), Text(text)
 
 
-async def test_a_stage_is_posted_and_later_changed_under_its_speakers_name(room: Room) -> None:
+async def test_a_stage_is_posted_and_edited_under_its_speakers_name(room: Room) -> None:
     request = await room.request()
     await room.bench.run(request, *reply("“Put it down.”"), Stage("more", "More"), Text("And so on."))
     (spoken,) = room.told("“Put it down.”")

@@ -257,7 +257,7 @@ def test_an_answer_that_is_done_has_its_sources_and_what_one_may_do_next() -> No
     ]
 
 
-def test_sources_beyond_a_message_wait_behind_their_button() -> None:
+def test_sources_that_do_not_fit_are_behind_a_button() -> None:
     many = {n: replace(GRAPPLED, n=n, quote="A sentence that says much. " * 12) for n in range(1, 60)}
     sheet = StageContent("answer", "Answer", "Yes.", citations=many, growing=False)
     early, last = (render.pages(sheet, context)[-1] for context in (replace(FACTS, last=False), DONE))

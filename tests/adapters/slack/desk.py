@@ -1,4 +1,4 @@
-"""The real views and surfaces with the real slack_sdk client, at a Slack on loopback; nothing listens to people."""
+"""The real views and surfaces with the real slack_sdk client on a loopback Slack; no bot listens to events."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ ANSWER = (Stage("answer", "Answer", answer=True), Text("It is "), Text("Ana."))
 
 
 class Known(Workspaces):
-    """Every workspace of the fake's is known, and no call is made twice behind our backs."""
+    """Knows every workspace of the fake; slack_sdk retries no call by itself."""
 
     def __init__(self, fake: FakeSlack) -> None:
         self._fake = fake
@@ -84,7 +84,7 @@ class Desk:
         text: str = "Who?",
         **more: Any,
     ) -> Request:
-        """As the intake would have kept it: written in a thread, or by a command in a channel."""
+        """A request as the intake would store it: a message in a thread, or a command in a channel."""
         self._asked += 1
         channel, message = (at, "") if isinstance(at, Channel) else (at.channel, at.ts)
         here = Location(self.ana.id, self.team.id, channel.id, message=message)
@@ -108,22 +108,22 @@ class Desk:
         return SlackHome(self.workspaces, request, self.records, self.writers)
 
     def view(self, request: Request) -> View:
-        """A view, also a second one as after a crash."""
+        """A new view of the request; a second one acts as after a crash."""
         return view_of(self.records, self.workspaces, self.writers, request.id, request, self.outbox)
 
     async def noted(self, request: Request, message: Message) -> None:
-        """Wait until the outbox knows of the message."""
+        """Wait until the outbox has recorded the message."""
         async with asyncio.timeout(90):
             while message.ts not in await self.outbox.cut_off(self.team.id, request.id):
                 pass
 
     async def beside(self) -> None:
-        """Wait for what goes on beside the answers."""
+        """Wait for the side tasks of the answers."""
         tasks = [task for task in asyncio.all_tasks() if "Beside." in repr(task.get_coro())]
         await asyncio.gather(*tasks)
 
     def crash(self) -> None:
-        """Nothing that was on its way is written: whatever the bot was at is over."""
+        """Cancel everything that the bot is doing; nothing more is written."""
         for task in asyncio.all_tasks():
             coroutine: Any = task.get_coro()
             if "/bot/adapters/" in coroutine.cr_code.co_filename:
@@ -137,7 +137,7 @@ class Desk:
         await view.flush(status)
 
     def said(self, message: Message) -> list[str]:
-        """What stands under it, by the bot."""
+        """The bot's messages in the thread under this message."""
         return [reply.shown for reply in message.thread if reply.user is self.team.bot]
 
 

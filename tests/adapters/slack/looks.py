@@ -1,4 +1,4 @@
-"""What Slack would make of a page: whether it takes it, and whom it would call; by the loopback service's rules."""
+"""Whether Slack would accept a page, and whom it would ping, by the rules of the loopback service."""
 
 from __future__ import annotations
 
@@ -121,7 +121,7 @@ def markdown(tokens: list[str]) -> st.SearchStrategy[str]:
 
 
 def fits(page: Page) -> bool:
-    """Whether Slack takes the page in all its forms; else what it would say is raised."""
+    """Whether Slack accepts the page in all its forms; raises Slack's refusal otherwise."""
     number = count()
 
     def new_id(kind: str) -> str:
@@ -135,14 +135,14 @@ def fits(page: Page) -> bool:
 
 
 def called(page: Page) -> list[str]:
-    """Whom any form of the page would call, though Slack were asked to look for names in its text."""
+    """Whom any form of the page would ping, even if Slack were asked to look for names in its text."""
     pings = texts.pings(page.plain, parsed=True) + texts.pings(page.body, parsed=True)
     pings += texts.block_pings([*page.blocks, *page.buttons_plain])
     return [*pings, *(ping for words in texts.words(page.blocks) for ping in texts.pings(words, parsed=True))]
 
 
 def buttons(page: Page) -> list[str]:
-    """What is offered, by label, in the order in which it stands."""
+    """The labels of the page's buttons, in order."""
     return [
         one["text"]["text"]
         for node in texts.walk(page.blocks)

@@ -1,4 +1,4 @@
-"""Answers with buttons at a table on Slack, what they belong to, and who presses them."""
+"""Answers with buttons at a table on Slack, their requests, and what the presser sees."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ FEEDBACK = "feedback"
 def asked(
     at: Table, text: str, *, space: str = "", home: AnswerPlace = "here", by: User | None = None
 ) -> Request:
-    """A question of somebody's."""
+    """A stored question of one person."""
     who = by or at.ana
     run = event_id(PLATFORM, space or at.space, f"{text} {who.id} {home} {time.monotonic_ns()}")
     origin = Origin(home, at.channel.id, who.id, at.space)
@@ -35,7 +35,7 @@ async def done(at: Table, text: str = "hello", **more: object) -> Request:
 
 
 async def live(at: Table, **more: object) -> Request:
-    """A question that is being answered, for ever."""
+    """A question whose run never ends."""
     request = asked(at, "endless", **more)  # type: ignore[arg-type]
     await at.app.perform(request)
     await at.bot.record.until(request.id, Text("begun"))
@@ -45,7 +45,7 @@ async def live(at: Table, **more: object) -> Request:
 async def shown(
     at: Table, *ids: str, text: str = "An answer", thread: Message | None = None, to: User | None = None
 ) -> Message:
-    """An answer with buttons of these action_ids; `to` one person alone."""
+    """An answer with buttons of these action_ids, ephemeral if `to` names a person."""
     client = await at.bot.workspaces.client(at.space)
     buttons = [Button(one, one.split(":")[0]) for one in ids]
     run = ids[0].split(":")[1] if ids else ""
@@ -59,7 +59,7 @@ async def shown(
 
 
 async def told(at: Table, who: User, n: int = 1) -> str:
-    """What this person alone is told, once it is so much."""
+    """The ephemeral texts for this person, once there are `n`."""
     return (await at.slack.until(lambda: at.whispers(who)[n - 1 :]))[0]
 
 

@@ -24,7 +24,7 @@ from tests.fakes.slack import FakeSlack
 
 @dataclass
 class Served:
-    """`running` ends as the service does."""
+    """`running` is the task of the service."""
 
     service: Slack
     app: App
@@ -32,7 +32,7 @@ class Served:
 
     @property
     def root(self) -> str:
-        """Where it listens in mode "http"."""
+        """The bot's address in mode "http"."""
         assert self.service.http is not None
         return f"http://127.0.0.1:{self.service.http.port}"
 

@@ -46,7 +46,7 @@ async def answers(run: Run) -> AsyncGenerator[Event, None]:
 
 
 class Scripts(dict[str, Script]):
-    """What there is no script for gets an answer."""
+    """Scripts by text; a text without a script gets an answer."""
 
     def __missing__(self, text: str) -> Script:
         return answers
@@ -65,7 +65,7 @@ class Record(Recorder):
 
 
 class Plain:
-    """Posts what the recorded view was shown, once the run has ended, where its home is."""
+    """Posts the recorded text of a run in its home once the run has ended."""
 
     def __init__(self, bot: Slack, request: Request, recorded: View) -> None:
         self._bot = bot
@@ -112,7 +112,7 @@ class Plain:
 
 
 class Bot(Slack):
-    """The real one but for its views."""
+    """The real bot, except for its views."""
 
     record: Record
     scripts: Scripts
@@ -157,7 +157,7 @@ class Table:
         self.channel: Channel = team.channel("general")
 
     def another(self) -> Table:
-        """One more, with people of its own: what was asked before is not asked there."""
+        """Another table with other people, without the requests of this one."""
         return Table(self.slack, self.bot, self.team)
 
     @property
@@ -170,13 +170,13 @@ class Table:
 
     @property
     def requests(self) -> list[Request]:
-        """What these people have begun, in its order."""
+        """The requests of these people, in order."""
         people = (self.ana.id, self.bia.id)
         return [request for request in self.bot.record.requests if request.author.id in people]
 
     @property
     def asked(self) -> Request:
-        """The only request that was begun so far."""
+        """The only request so far."""
         (request,) = self.requests
         return request
 
@@ -200,7 +200,7 @@ class Table:
         return self.requests
 
     async def whispered(self, to: User, within: Channel | None = None) -> Message:
-        """Wait for the newest message that this person alone sees."""
+        """Wait for the newest ephemeral message to this person."""
         channel = within or self.channel
 
         def found() -> list[Message]:
@@ -209,7 +209,7 @@ class Table:
         return (await self.slack.until(found))[-1]
 
     def whispers(self, to: User, within: Channel | None = None) -> list[str]:
-        """What this person alone has been told."""
+        """The texts of the ephemeral messages to this person."""
         return [
             message.shown for message in (within or self.channel).everything if message.ephemeral_to is to
         ]
@@ -242,7 +242,7 @@ async def seated(
     pace: Pace | None = None,
     **settings: Any,
 ) -> AsyncIterator[Table]:
-    """The bot at a Slack that is there, also a second one after it has left."""
+    """The bot on an existing fake Slack, also a second bot after the first has left."""
     told = replace(SlackConfig(api_base=slack.api, connections=1), **settings)
     config = replace(load(data=migrated.folder(data), environ={}), slack=told)
     known = scripts if isinstance(scripts, Scripts) else Scripts(scripts or {})

@@ -1,4 +1,4 @@
-"""Rules by user group on Slack: the groups are listed once in a while, and found by handle, name or id."""
+"""Rules by user group on Slack: the bot lists the groups now and then, and finds them by handle, name or id."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ async def test_a_group_is_found_by_what_people_type(at: Table) -> None:
     assert await platform.find(place(at), "person", at.ana.id) == (at.ana.id, at.ana.name)
 
 
-async def test_where_slack_does_not_list_groups_nobody_is_let_past_a_rule(at: Table) -> None:
+async def test_rules_by_group_refuse_everybody_if_slack_does_not_list_groups(at: Table) -> None:
     await put(at, "group", at.team.group("quiet", [at.ana]).id, allows=False)
     at.bot.groups._cached.clear()
     at.slack.fail("usergroups.list", error="missing_scope", times=1)

@@ -1,4 +1,4 @@
-"""Messages that a message to the bot shares or links, quoted under the question: only those that the asker may read."""
+"""Shared and linked messages are quoted under the question, but only those that the asker may read."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ async def test_a_linked_message_is_quoted_under_the_question(at: Table) -> None:
     assert SAID not in text
 
 
-async def test_only_what_the_asker_is_a_member_of_is_read(at: Table) -> None:
+async def test_only_channels_of_the_asker_are_read(at: Table) -> None:
     hers, theirs = at.team.channel("hers"), at.team.channel("theirs")
     theirs.members.remove(at.ana)
     seen = await at.slack.say(at.bia, hers, "The key is under the mat")
@@ -64,7 +64,7 @@ async def test_a_link_to_nothing_or_to_another_workspace_leaves_the_question(at:
     assert [quoted.refused for quoted in at.asked.quoted] == ["thread.link_closed"]
 
 
-async def test_the_sources_are_shown_with_the_answer_and_what_is_not_read_is_said(at: Table) -> None:
+async def test_the_answer_shows_its_sources_and_names_what_was_not_read(at: Table) -> None:
     rules, quiet = at.team.channel("rules"), at.team.channel("quiet", private=True)
     rule, gone = [await at.slack.say(at.bia, rules, text) for text in (SAID, "Of no use")]
     secret = await at.slack.say(at.bia, quiet, "Only we know")
@@ -82,7 +82,7 @@ async def test_the_sources_are_shown_with_the_answer_and_what_is_not_read_is_sai
     assert (quoted.where, quoted.name) == ("#rules", "Bia")
 
 
-async def test_a_linked_thread_is_read_by_the_run_as_far_as_the_asker_may(at: Table) -> None:
+async def test_the_run_reads_a_linked_thread_with_the_askers_rights(at: Table) -> None:
     rules = at.team.channel("rules")
     root = await at.slack.say(at.bia, rules, SAID)
     for n in range(1_050):  # more than one page
@@ -119,7 +119,7 @@ async def test_a_link_in_a_command_is_read_with_the_askers_rights(at: Table) -> 
     assert [quoted.refused for quoted in second.quoted] == ["thread.link_closed"]
 
 
-async def test_what_programs_write_in_attachments_is_read(at: Table) -> None:
+async def test_attachments_written_by_programs_are_read(at: Table) -> None:
     post = await at.slack.say(at.bia, at.channel, "Look:")
     post.attachments.append(
         {"title": "Ferry", "text": "At dawn", "fields": [{"title": "Fare", "value": "2 gp"}]}
@@ -128,7 +128,7 @@ async def test_what_programs_write_in_attachments_is_read(at: Table) -> None:
     assert text.endswith("> Look:\n>\n> Ferry\n> At dawn\n> Fare\n> 2 gp")
 
 
-async def test_a_shared_message_brings_its_words_and_files_also_alone(at: Table) -> None:
+async def test_a_shared_message_alone_includes_its_words_and_files(at: Table) -> None:
     picture = ("map.png", png(8, 8))
     other = await at.slack.say(at.bia, at.channel, SAID, files=[picture])
     await at.slack.say(at.ana, at.channel, "Where to?", mention=True, shares=other)
@@ -140,7 +140,7 @@ async def test_a_shared_message_brings_its_words_and_files_also_alone(at: Table)
     assert (alone.text, [file.name for file in alone.files]) == (f"> {SAID}", ["map.png"])
 
 
-async def test_a_long_message_is_cut_and_an_edit_keeps_what_was_brought_along(at: Table) -> None:
+async def test_a_long_message_is_cut_and_an_edit_keeps_the_quotations(at: Table) -> None:
     long = "word " * QUOTED_CHARS
     other = await at.slack.say(at.bia, at.channel, long)
     message = await at.slack.say(at.ana, at.channel, "Sum it up.", mention=True, shares=other)
@@ -153,7 +153,7 @@ async def test_a_long_message_is_cut_and_an_edit_keeps_what_was_brought_along(at
     assert (await kept(at, at.asked.id)).text == f"Sum it up in Portuguese.\n\n{quoted}"
 
 
-async def test_a_command_takes_no_quotation(at: Table) -> None:
+async def test_a_command_gets_no_quotations(at: Table) -> None:
     other = await at.slack.say(at.bia, at.channel, SAID)
     await at.slack.say(at.ana, at.channel, "rules roll 2d6", mention=True, shares=other)
     await at.ended()

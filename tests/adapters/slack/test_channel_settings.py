@@ -1,4 +1,4 @@
-"""Who sees answers and which messages are for the bot on Slack, as a channel's settings say."""
+"""Channel settings on Slack decide who sees answers and which messages are for the bot."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ async def put(at: Table, name: str, value: str) -> None:
     await at.app.settings.set(place, at.bia.id, name, value, "channel")
 
 
-async def test_answers_go_to_the_asker_alone_where_that_is_usual(at: Table) -> None:
+async def test_answers_are_private_where_the_channel_is_set_so(at: Table) -> None:
     await put(at, ANSWERS, IN_PRIVATE)
     await at.slack.command(at.ana, at.channel, "/rules", "ask Who?")
     await at.slack.say(at.ana, at.channel, "And why?", mention=True)
@@ -52,7 +52,7 @@ async def test_answers_go_to_the_asker_alone_where_that_is_usual(at: Table) -> N
     assert not at.origins[-1].private
 
 
-async def test_only_mentions_are_answered_in_its_threads_where_that_is_set(at: Table) -> None:
+async def test_threads_need_mentions_where_the_channel_is_set_so(at: Table) -> None:
     root = await at.slack.say(at.ana, at.channel, "Who?", mention=True)
     await at.ended()
     await at.slack.say(at.ana, at.channel, "And why?", thread=root)
@@ -66,7 +66,7 @@ async def test_only_mentions_are_answered_in_its_threads_where_that_is_set(at: T
     assert [request.text for request in at.requests] == ["Who?", "And why?", "And when?"]
 
 
-async def test_a_work_that_is_turned_off_is_refused_in_words(at: Table) -> None:
+async def test_a_disabled_work_is_refused_with_a_sentence(at: Table) -> None:
     await put(at, WORKS, "-council")
     await at.slack.command(at.ana, at.channel, "/council", "ask Which ending?")
     told = await at.whispered(at.ana)
@@ -108,7 +108,9 @@ async def test_a_private_answer_has_the_channels_voice_and_uses_its_budget(at: T
     assert await models._instruction(at.requests[-1]) == ""
 
 
-async def test_where_nothing_is_found_it_stays_silent_if_that_is_set(at: Table, tmp_path: Path) -> None:
+async def test_the_bot_stays_silent_without_a_find_where_the_channel_is_set_so(
+    at: Table, tmp_path: Path
+) -> None:
     channel = at.team.channel("books")
     place = Place(PLATFORM, at.space, channel.id, "")
     await at.app.settings.set(place, at.bia.id, LISTENS, EVERYTHING, "channel")
@@ -125,7 +127,7 @@ async def test_where_nothing_is_found_it_stays_silent_if_that_is_set(at: Table, 
         "Does anyone know how submarines dive?",
         "Does anyone know how long a candle burns?",
         "How do submarines turn?",
-    ], "who asks the bot by name is told that nothing is found"
+    ], "a person who mentions the bot gets a reply even if nothing is found"
     assert at.whispers(at.ana, channel) == []
 
 
@@ -135,7 +137,7 @@ async def shelve(folder: Path, app: App, space: str) -> None:
     assert (await app.resources.intake.take(space, "rules", item, "k", replace=False)).key == ""
 
 
-async def test_every_question_in_a_channel_is_answered_where_that_is_set(at: Table) -> None:
+async def test_every_question_is_answered_where_the_channel_is_set_so(at: Table) -> None:
     channel = at.team.channel("ask")
     await at.slack.say(at.ana, channel, "How does grappling work?")
     place = Place(PLATFORM, at.space, channel.id, "")

@@ -1,4 +1,4 @@
-"""The sources under an answer on Slack: all that fit, each once, with its words where the answer has not said them."""
+"""The sources under an answer on Slack: all that fit, each once, quoted unless the answer quotes them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.fakes.slack import block_rules, texts
 GRAPPLED = Citation(1, "srd.md", "Conditions › Grappled", "- A grappled creature’s **speed** becomes 0.", 358)
 
 
-def test_sources_stand_by_number_with_the_words_that_the_answer_has_not_said() -> None:
+def test_sources_are_numbered_and_quoted_unless_the_answer_quotes_them() -> None:
     other = Citation(2, "spells_and_more.md", "Components", "Yes, it can cast.")
     sources = FOOTER.sources({2: other, 1: GRAPPLED}, "Yes, it can cast [2][1].", SAY)
     assert [whole for _, whole in sources] == [
@@ -26,7 +26,7 @@ def test_sources_stand_by_number_with_the_words_that_the_answer_has_not_said() -
     ]
 
 
-def test_where_there_is_little_room_quotations_go_first_and_then_sources() -> None:
+def test_in_little_room_quotations_are_left_out_before_sources() -> None:
     sources = FOOTER.sources({n: replace(GRAPPLED, n=n) for n in range(1, 10)}, "", SAY)
     whole, hidden = FOOTER.fitting(sources, 2_000, SAY, quotes=True)
     assert (whole.count("“"), hidden) == (9, 0)
@@ -38,7 +38,7 @@ def test_where_there_is_little_room_quotations_go_first_and_then_sources() -> No
     ] == [True] * 129
 
 
-def test_the_list_is_one_block_that_slack_takes_and_that_calls_nobody() -> None:
+def test_the_list_is_one_valid_block_that_pings_nobody() -> None:
     wild = {
         n: Citation(n, "<!here>" * 30, "@channel & <@U1>" * 20, "> # <!subteam^S1> *x* " * 40, n)
         for n in range(40)
@@ -53,7 +53,7 @@ def test_the_list_is_one_block_that_slack_takes_and_that_calls_nobody() -> None:
     assert FOOTER.fitting([], 1_000, SAY, quotes=True) == ("", 0)
 
 
-def test_sources_beyond_a_message_wait_behind_their_button() -> None:
+def test_sources_that_do_not_fit_are_behind_a_button() -> None:
     many = {n: replace(GRAPPLED, n=n, quote="A sentence that says much. " * 12) for n in range(1, 60)}
     sheet = StageContent("answer", "Answer", "Yes.", citations=many, growing=False)
     for context in (replace(FACTS, last=False), replace(FACTS, ended="done")):

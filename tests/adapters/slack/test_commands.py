@@ -1,4 +1,4 @@
-"""Slash commands on Slack: from what is typed after them to a run, a window, or a sentence."""
+"""Slash commands on Slack: the text after them becomes a run, a window or a sentence."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from tests.fakes.slack.delivery import COMMAND
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 
-async def test_a_works_command_asks_in_a_thread_that_is_still_to_be_made(at: Table) -> None:
+async def test_a_works_command_is_answered_in_a_new_thread(at: Table) -> None:
     sent = await at.slack.command(at.ana, at.channel, "/rules", "ask Who cast <it> & why? —shelf rules")
     await at.ended()
     asked = at.asked
@@ -40,13 +40,13 @@ async def test_a_works_command_asks_in_a_thread_that_is_still_to_be_made(at: Tab
     assert at.origin.response_url == sent.payload["response_url"]
 
 
-async def test_every_verb_can_be_said_after_the_bots_own_command() -> None:
+async def test_the_bots_own_command_accepts_every_verb() -> None:
     for row in TABLE:
         assert parse(line_of("/sutradhar", row.example.removeprefix("/"))).verb is row
         assert row.bare or f"/{row.work}" in COMMANDS
 
 
-async def test_what_is_done_at_once_goes_to_the_channel_and_what_is_private_to_one_person(at: Table) -> None:
+async def test_short_results_go_to_the_channel_and_private_ones_to_the_asker(at: Table) -> None:
     asked = [
         (at.channel, "/rules roll 2d6"),
         (at.channel, "rules roll 2d6 --private"),
@@ -93,25 +93,25 @@ async def test_a_prompt_is_changed_in_a_window_with_its_text(at: Table) -> None:
 
 
 def _by(row: Verb) -> str:
-    """What comes before a row's path: files come with a mention, not with a command."""
+    """The words before a verb's path: files need a mention, since a command cannot have any."""
     if row.argument is not None and row.argument.many:
         return "@sutradhar "
     return "/sutradhar " if row.bare else "/"
 
 
-async def test_help_is_answered_on_the_spot(at: Table) -> None:
+async def test_help_is_answered_at_once_without_a_run(at: Table) -> None:
     await at.slack.command(at.ana, at.channel, "/sutradhar")
     await at.slack.until(lambda: at.whispers(at.ana))
     (shown,) = at.whispers(at.ana)
     assert all(f"`/sutradhar {row.path}" in shown for row in BARE.values())
     assert all(f"`{row.name}`" in shown for row in TABLE if not row.bare)
     assert "`/sutradhar setup`" in shown
-    assert "without a slash is" not in shown, "in threads it may be a command"
+    assert "without a slash is" not in shown, "in threads a line without a slash may be a command"
     assert "@sutradhar rules lookup Grappled" in shown
     assert at.requests == []
 
 
-async def test_what_is_in_place_is_told_to_an_admin_and_to_nobody_else(at: Table) -> None:
+async def test_setup_is_shown_to_admins_alone(at: Table) -> None:
     for who, said in ((at.bia, "What is set up here"), (at.ana, "Only admins of this workspace")):
         await at.slack.command(who, at.channel, "/sutradhar", "setup")
         await at.slack.until(lambda who=who: at.whispers(who))  # type: ignore[misc]
@@ -156,9 +156,7 @@ async def test_help_answers_for_one_work_or_verb(
         ("/prompts", "reset rag", "Only people who manage this place may use /prompts reset"),
     ],
 )
-async def test_what_cannot_be_done_is_told_to_the_person_alone(
-    at: Table, command: str, text: str, sentence: str
-) -> None:
+async def test_refusals_are_ephemeral(at: Table, command: str, text: str, sentence: str) -> None:
     sent = await at.slack.command(at.ana, at.channel, command, text)
     assert sent.acked is not None
     await at.slack.until(lambda: at.whispers(at.ana))
@@ -168,7 +166,7 @@ async def test_what_cannot_be_done_is_told_to_the_person_alone(
 
 
 @pytest.mark.parametrize(("command", "text"), [("/sutradhar", "usage --days 7"), ("/sessions", "list")])
-async def test_what_is_ones_own_is_shown_to_nobody_else(at: Table, command: str, text: str) -> None:
+async def test_personal_results_are_shown_to_nobody_else(at: Table, command: str, text: str) -> None:
     await at.slack.command(at.ana, at.channel, command, text)
     await at.ended()
     assert at.origin.home == "alone"
@@ -194,7 +192,7 @@ async def test_a_command_is_acknowledged_in_time_even_where_the_database_is_slow
         await Invoked(at.bot.intake, ack_s=0.1).on_command(body, context, ack)  # type: ignore[arg-type]
         assert acknowledged.is_set()
         assert at.requests == []
-        # What is kept soon enough is acknowledged when it is, and not before.
+        # A request that is stored soon enough is acknowledged only after that.
         usual = asyncio.create_task(at.slack.command(at.ana, at.channel, "/rules", "roll 3d6"))
         await asyncio.wait({usual}, timeout=0.3)
         assert not usual.done()
@@ -203,14 +201,14 @@ async def test_a_command_is_acknowledged_in_time_even_where_the_database_is_slow
     assert {one.text for one in await at.ended(2)} == {"2d6", "3d6"}
 
 
-async def test_nobody_looks_at_what_is_in_place_without_end(at: Table) -> None:
+async def test_setup_is_rate_limited(at: Table) -> None:
     for _ in range(LimitsConfig().commands + 1):
         await at.slack.command(at.ana, at.channel, "/sutradhar", "setup")
     await at.slack.until(lambda: len(at.whispers(at.ana)) == LimitsConfig().commands + 1)
     assert sum("Ask again in" in whisper for whisper in at.whispers(at.ana)) == 1
 
 
-async def test_a_window_that_is_for_admins_opens_for_who_has_just_become_one(at: Table) -> None:
+async def test_an_admin_window_opens_for_a_new_admin(at: Table) -> None:
     await at.slack.command(at.ana, at.channel, "/prompts", "edit rag")
     await at.slack.until(lambda: at.whispers(at.ana))
     assert "manage this place" in at.whispers(at.ana)[0]
@@ -219,7 +217,7 @@ async def test_a_window_that_is_for_admins_opens_for_who_has_just_become_one(at:
     await at.slack.until(lambda: [view for view in at.slack.views if view.user is at.ana])
 
 
-async def test_what_is_for_others_is_asked_as_an_admin() -> None:
+async def test_what_is_for_others_runs_as_an_admin() -> None:
     row = ROWS["settings", "set"]
     assert not row.for_admins("language en", {"for": "me"})
     for options in ({}, {"for": "channel"}, {"for": "everyone"}):
@@ -230,7 +228,7 @@ async def test_what_is_for_others_is_asked_as_an_admin() -> None:
 async def test_in_messages_between_other_people_answers_come_through_the_commands_own_address(
     tmp_path: Path,
 ) -> None:
-    """The bot is not in them, and what is for one person stays with that person."""
+    """The bot is not a member there, and ephemeral answers stay ephemeral."""
     async with table(tmp_path, pace=QUICK) as at:
         theirs, ours = at.team.dm_of(at.ana, at.bia), at.team.dm(at.ana)
         for line in ("/rules roll 2d6", "/rules roll 3d6 --private", "/settings show", "/rules ask Who?"):
@@ -245,13 +243,15 @@ async def test_in_messages_between_other_people_answers_come_through_the_command
         at.bot.scripts["Chart"] = with_file
         await at.slack.command(at.ana, theirs, "/rules", "lookup Chart")
         await at.slack.until(lambda: [message for message in ours.everything if message.files])
-        assert "`/invite`" not in "".join(message.shown for message in ours.everything), "nobody can"
+        assert "`/invite`" not in "".join(message.shown for message in ours.everything), (
+            "nobody can see the thread"
+        )
         view = await opened(at, theirs)
         await at.slack.submit(at.ana, view, {"text:0": {"text": "language pt-BR"}})
         await at.ended(6)
         assert (at.origins[-1].home, at.origins[-1].channel) == ("alone", theirs.id)
         asked = [call for call in at.slack.calls if call.method == "conversations.info"]
-        assert len(asked) == 1, "whose conversation it is, is asked once"
+        assert len(asked) == 1, "the bot asks Slack once whose conversation it is"
 
 
 async def test_in_messages_between_other_people_both_press_the_buttons_of_an_answer(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""What people take back or put differently on Slack."""
+"""Messages that people delete or edit on Slack."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ async def told(at: Table) -> None:
     await at.slack.until(lambda: all(delivery.acked is not None for delivery in at.slack.sent))
 
 
-async def test_other_words_are_kept_without_asking_again(at: Table) -> None:
+async def test_an_edit_is_stored_without_asking_again(at: Table) -> None:
     message, first = await asked(at, "Who won the siege?")
     await at.ended()
     await at.slack.edit(message, f"{at.team.bot.mention} Who won <the> siege of the mill?")
@@ -70,7 +70,7 @@ async def test_other_words_are_kept_without_asking_again(at: Table) -> None:
     assert len(at.requests) == 1
 
 
-async def test_an_edit_gives_no_words_to_a_secret_that_was_typed_where_all_read_it(at: Table) -> None:
+async def test_an_edit_stores_no_words_of_a_secret_typed_in_public(at: Table) -> None:
     message = await at.slack.say(at.ana, at.channel, "/story plan The mayor did it", mention=True)
     (first,) = await at.ended()
     await at.slack.edit(message, f"{at.team.bot.mention} /story plan The mayor's son did it")
@@ -79,7 +79,7 @@ async def test_an_edit_gives_no_words_to_a_secret_that_was_typed_where_all_read_
 
 
 @pytest.mark.parametrize("what", ["a link unfolds", "somebody else edits", "no line at all", "a bot edits"])
-async def test_what_is_no_rewording_changes_nothing(at: Table, what: str) -> None:
+async def test_events_that_are_no_edits_change_nothing(at: Table, what: str) -> None:
     message, first = await asked(at, "Who won?")
     await at.ended()
     before = message.payload()
@@ -105,7 +105,7 @@ async def test_what_is_no_rewording_changes_nothing(at: Table, what: str) -> Non
     assert len(at.requests) == 1
 
 
-async def test_what_is_taken_back_is_stopped_and_kept_no_longer(at: Table, slow: asyncio.Event) -> None:
+async def test_a_deleted_message_stops_its_run_and_is_forgotten(at: Table, slow: asyncio.Event) -> None:
     message, first = await asked(at, SLOW)
     await at.bot.record.until(first.id, Text("Thinking"))
     await at.slack.delete(message)
@@ -115,7 +115,7 @@ async def test_what_is_taken_back_is_stopped_and_kept_no_longer(at: Table, slow:
     assert (await kept(at, first.id)).origin == ""
 
 
-async def test_what_was_answered_long_ago_is_taken_back_too(at: Table) -> None:
+async def test_a_deleted_question_with_an_old_answer_is_forgotten_too(at: Table) -> None:
     message, first = await asked(at, "Who is it?")
     other, second = await asked(at, "And who is that?")
     await at.ended(2)
@@ -135,7 +135,7 @@ async def test_what_was_answered_long_ago_is_taken_back_too(at: Table) -> None:
     assert (await kept(at, second.id)).text == ""
 
 
-async def test_a_message_that_is_taken_back_on_its_way_in_is_taken_back(at: Table) -> None:
+async def test_a_message_deleted_before_it_is_stored_is_not_answered(at: Table) -> None:
     message = await at.slack.say(at.ana, at.channel, "Never mind", mention=True, wait=False)
     await at.slack.delete(message)
     (run,) = await at.ended()
@@ -143,7 +143,9 @@ async def test_a_message_that_is_taken_back_on_its_way_in_is_taken_back(at: Tabl
     assert (await kept(at, run.id)).text == ""
 
 
-async def test_where_the_root_is_deleted_its_conversation_stops(at: Table, slow: asyncio.Event) -> None:
+async def test_deleting_a_threads_first_message_stops_its_conversation(
+    at: Table, slow: asyncio.Event
+) -> None:
     client = await at.bot.workspaces.client(at.space)
     posted = await client.chat_postMessage(channel=at.channel.id, text="Ana asked: Who?")
     root, resources = at.channel.posts[posted["ts"]], at.app.resources
@@ -166,7 +168,7 @@ async def test_where_the_root_is_deleted_its_conversation_stops(at: Table, slow:
 
 
 @pytest.mark.parametrize("gone", ["channel_deleted", "channel_archive", "group_left"])
-async def test_what_runs_in_a_channel_that_is_gone_stops(at: Table, slow: asyncio.Event, gone: str) -> None:
+async def test_a_deleted_channel_stops_its_runs(at: Table, slow: asyncio.Event, gone: str) -> None:
     elsewhere = at.another()
     _, here = await asked(at, SLOW)
     _, there = await asked(elsewhere, SLOW)
@@ -186,7 +188,7 @@ def event(at: Table, subtype: str, **more: object) -> dict[str, object]:
     return given | more
 
 
-async def test_of_two_edits_the_later_one_counts(at: Table) -> None:
+async def test_the_later_of_two_edits_counts(at: Table) -> None:
     message, first = await asked(at, "Who?")
     await at.ended()
     stranger = at.team.user("Caio")
@@ -197,7 +199,7 @@ async def test_of_two_edits_the_later_one_counts(at: Table) -> None:
     assert (await kept(at, first.id)).text == "Who knows?"
 
 
-async def test_an_edit_that_comes_after_its_message_is_gone_brings_no_words_back(at: Table) -> None:
+async def test_an_edit_that_arrives_after_the_deletion_restores_no_words(at: Table) -> None:
     message, first = await asked(at, "Who?")
     await at.ended()
     before = message.payload()
@@ -208,7 +210,7 @@ async def test_an_edit_that_comes_after_its_message_is_gone_brings_no_words_back
     assert (await kept(at, first.id)).text == ""
 
 
-async def test_a_message_that_comes_after_it_is_gone_is_not_answered(at: Table) -> None:
+async def test_a_message_that_arrives_after_its_deletion_is_not_answered(at: Table) -> None:
     message = await at.slack.say(at.ana, at.channel, "Who?")
     await at.slack.send_raw(at.team, event(at, "message_deleted", deleted_ts=message.ts))
     late = {**message.payload(), "channel": at.channel.id, "text": f"{at.team.bot.mention} Who?"}
@@ -219,7 +221,7 @@ async def test_a_message_that_comes_after_it_is_gone_is_not_answered(at: Table) 
     assert at.asked.text == "Who else?"
 
 
-async def test_nobody_is_asked_about_for_an_edit_of_what_was_no_question(at: Table) -> None:
+async def test_editing_a_message_that_was_no_question_looks_nobody_up(at: Table) -> None:
     caio = at.team.user("Caio")
     message = await at.slack.say(at.ana, at.channel, "Who?")
     await at.slack.edit(message, f"Who, {caio.mention}?")

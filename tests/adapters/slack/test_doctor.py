@@ -1,4 +1,4 @@
-"""The doctor's look at Slack: what is wrong, and what to click."""
+"""What doctor says about Slack: what is wrong, and what to click."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ def config(slack: FakeSlack, secrets: dict[str, str] | None = None, **settings: 
 
 
 async def told(asked: Config, locale: str = "en") -> dict[str, bool | None]:
-    """Every sentence without its first word, and whether it is well."""
+    """Each check: whether it passed, and its sentence without the first word."""
     checks = await examine(asked, configured(asked), words(locale))
     return {text.removeprefix("Slack: "): well for well, text in checks}
 
 
-async def test_all_is_well_where_all_is_well(slack: FakeSlack) -> None:
+async def test_doctor_finds_no_fault_in_a_complete_setup(slack: FakeSlack) -> None:
     checks = await told(config(slack))
     assert checks.pop("the token in SLACK_BOT_TOKEN is valid, for sutradhar in Table")
     assert checks.pop(f"the bot has all {len(BOT_SCOPES)} scopes that it needs")
@@ -49,7 +49,7 @@ async def test_all_is_well_where_all_is_well(slack: FakeSlack) -> None:
     assert checks[names] is checks[public] is None
     assert latency.startswith("answers in ")
     assert checks[latency] is True
-    assert slack.sockets.greeted == 0, "the bot may be running: no socket is opened"
+    assert slack.sockets.greeted == 0, "doctor opens no socket, because the bot may be running"
 
 
 async def test_an_app_from_before_group_direct_messages_still_works_and_the_doctor_says_what_is_missing(
@@ -63,7 +63,7 @@ async def test_an_app_from_before_group_direct_messages_still_works_and_the_doct
     assert text.startswith("without mpim:history, mpim:read the bot does not receive group direct messages")
 
 
-async def test_what_the_bot_may_not_do_is_named(slack: FakeSlack) -> None:
+async def test_missing_scopes_are_named(slack: FakeSlack) -> None:
     (team,) = slack.world.teams.values()
     team.scopes -= {"im:history", "files:read"}
     checks = await told(config(slack))
@@ -89,7 +89,7 @@ async def test_a_refused_token_says_where_to_get_a_new_one(
     assert token not in text
 
 
-async def test_no_network_is_one_sentence() -> None:
+async def test_a_missing_network_gets_one_sentence() -> None:
     async with FakeSlack() as slack:
         gone = config(slack)
     ((text, well),) = (await told(gone, "pt-BR")).items()
@@ -97,7 +97,7 @@ async def test_no_network_is_one_sentence() -> None:
     assert text.startswith(f"Não consigo acessar o Slack em {gone.slack.api_base}")
 
 
-async def test_over_http_it_says_where_slack_is_awaited_and_whether_anybody_is_there(
+async def test_over_http_doctor_names_the_address_and_whether_the_bot_answers_there(
     slack: FakeSlack, tmp_path: Path
 ) -> None:
     secrets = {
@@ -120,7 +120,7 @@ async def test_over_http_it_says_where_slack_is_awaited_and_whether_anybody_is_t
 
 
 def look(data: Path, environ: dict[str, str]) -> list[Check]:
-    """What the whole doctor says of Slack, without Slack."""
+    """What the complete doctor says about Slack while Slack is out of reach."""
     settings = data / "config.toml"
     settings.write_text(
         '[embedding]\nmodel = "none"\n[slack]\napi_base = "http://127.0.0.1:9/api"\n', "utf-8"
@@ -128,7 +128,7 @@ def look(data: Path, environ: dict[str, str]) -> list[Check]:
     return [check for check in examine_all(settings, data, environ, words("en")) if "Slack" in check.text]
 
 
-def test_the_doctor_speaks_of_slack_only_where_it_is_set_up(tmp_path: Path) -> None:
+def test_doctor_mentions_slack_only_if_it_is_configured(tmp_path: Path) -> None:
     (off,) = look(tmp_path, {})
     assert off == Check(None, "Slack: not set up (SLACK_BOT_TOKEN is not set). See docs/slack.md.")
     (half,) = look(tmp_path, {"SLACK_BOT_TOKEN": "xoxb-1"})

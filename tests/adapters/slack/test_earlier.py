@@ -1,4 +1,4 @@
-"""What was said in a thread before the bot was called into it."""
+"""The messages in a thread before the bot was mentioned there."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def reads(at: Table) -> int:
     return sum(call.method == "conversations.replies" for call in at.slack.calls)
 
 
-async def test_it_is_who_said_what_without_the_question_and_what_came_after(at: Table) -> None:
+async def test_earlier_messages_have_names_and_exclude_the_question_and_later_ones(at: Table) -> None:
     root = await at.slack.say(at.ana, at.channel, "The siege of <the mill> & more")
     await at.slack.say(at.bia, at.channel, f"I think {at.ana.mention} won", thread=root)
     client = await at.bot.workspaces.client(at.space)
@@ -44,7 +44,7 @@ async def test_it_is_who_said_what_without_the_question_and_what_came_after(at: 
     assert reads(at) == before + 1
 
 
-async def test_of_a_long_thread_it_is_the_newest(at: Table) -> None:
+async def test_only_the_newest_messages_of_a_long_thread_are_read(at: Table) -> None:
     root = await at.slack.say(at.ana, at.channel, "0")
     for n in range(1, MESSAGES + 20):
         await at.slack.say(at.bia, at.channel, f"{n}", thread=root)
@@ -53,7 +53,7 @@ async def test_of_a_long_thread_it_is_the_newest(at: Table) -> None:
     assert lines == [f"Bia: {n}" for n in range(20, MESSAGES + 20)]
 
 
-async def test_nothing_is_read_where_the_bot_has_been_all_along(at: Table) -> None:
+async def test_nothing_is_read_in_threads_that_the_bot_started(at: Table) -> None:
     root = await at.slack.say(at.ana, at.channel, "Before")
     request = await called_in(at, root)
     before = reads(at)
@@ -63,7 +63,7 @@ async def test_nothing_is_read_where_the_bot_has_been_all_along(at: Table) -> No
     assert reads(at) == before
 
 
-async def test_a_thread_that_slack_does_not_show_is_no_reason_to_fail(
+async def test_the_question_is_answered_if_slack_does_not_show_the_thread(
     at: Table, caplog: pytest.LogCaptureFixture
 ) -> None:
     root = await at.slack.say(at.ana, at.channel, "Before")
@@ -74,7 +74,7 @@ async def test_a_thread_that_slack_does_not_show_is_no_reason_to_fail(
     assert request.id in caplog.text
 
 
-async def test_no_more_people_are_asked_about_than_slack_lets_us(at: Table) -> None:
+async def test_name_lookups_keep_within_slacks_limit(at: Table) -> None:
     root = await at.slack.say(at.ana, at.channel, "Before")
     for n in range(3):
         many = " ".join(f"<@U0MANY{n}{i:02}>" for i in range(15))
@@ -90,7 +90,7 @@ async def test_no_more_people_are_asked_about_than_slack_lets_us(at: Table) -> N
     assert asked() - before <= NAMES
 
 
-async def test_it_is_known_when_the_question_is_asked_again(at: Table) -> None:
+async def test_asking_again_uses_the_earlier_messages_too(at: Table) -> None:
     root = await at.slack.say(at.ana, at.channel, "The siege")
     request = await called_in(at, root)
     await at.slack.say(at.bia, at.channel, "Later", thread=root)

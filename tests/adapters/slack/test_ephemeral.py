@@ -1,4 +1,4 @@
-"""A sentence to one person alone, by whichever way is open."""
+"""A sentence to one person alone, sent in the first way that works."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def spot(at: Table, channel: Channel | None = None, **more: Any) -> Location:
     return Location(at.ana.id, at.space, (channel or at.channel).id, **more)
 
 
-async def test_an_action_is_answered_by_its_own_address(at: Table) -> None:
+async def test_an_action_is_answered_through_its_response_url(at: Table) -> None:
     sent = await at.slack.command(at.ana, at.channel, "/rules", "roll 2d6")
     await tell(at.bot.workspaces, spot(at), "A <!channel> sentence.", sent.payload["response_url"])
     (answer,) = sent.responses
@@ -29,7 +29,7 @@ async def test_an_action_is_answered_by_its_own_address(at: Table) -> None:
     assert message.mentions == []
 
 
-async def test_where_the_address_is_used_up_it_is_told_in_the_channel(
+async def test_an_exhausted_response_url_is_replaced_by_an_ephemeral_message(
     at: Table, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.DEBUG)
@@ -41,7 +41,7 @@ async def test_where_the_address_is_used_up_it_is_told_in_the_channel(
     assert not [one for one in ours if "used-up" in one]
 
 
-async def test_in_a_thread_it_is_told_in_the_thread(at: Table) -> None:
+async def test_in_a_thread_the_ephemeral_message_is_in_the_thread(at: Table) -> None:
     root = await at.slack.say(at.ana, at.channel, "A thread")
     await tell(at.bot.workspaces, spot(at, thread=root.ts), "A sentence.")
     await tell(at.bot.workspaces, spot(at, message=root.ts), "Below the channel.")
@@ -49,21 +49,21 @@ async def test_in_a_thread_it_is_told_in_the_thread(at: Table) -> None:
     assert (first.thread_ts, second.thread_ts) == (root.ts, None)
 
 
-async def test_where_the_bot_is_not_it_is_told_in_the_direct_conversation(at: Table) -> None:
+async def test_in_a_channel_without_the_bot_a_direct_message_is_sent(at: Table) -> None:
     away = at.team.channel("away", bot=False)
     await tell(at.bot.workspaces, spot(at, away), "A sentence.")
     (message,) = at.team.dm(at.ana).messages
     assert message.shown == "A sentence."
 
 
-async def test_in_the_direct_conversation_it_stays_under_what_was_said(at: Table) -> None:
+async def test_in_direct_messages_the_sentence_is_a_reply(at: Table) -> None:
     dm = at.team.dm(at.ana)
     root = await at.slack.say(at.ana, dm, "/rulez")
     await at.slack.until(lambda: root.thread)
     assert root.thread[0].ephemeral_to is None
 
 
-async def test_what_slack_does_not_take_in_blocks_it_takes_as_text(at: Table) -> None:
+async def test_refused_blocks_are_sent_as_text(at: Table) -> None:
     wrong = Page("Words", closing=({"type": "no such block"},), plain="Plain words")
     await show(at.bot.workspaces, spot(at), wrong)
     assert at.whispers(at.ana) == ["Plain words"]
@@ -72,7 +72,7 @@ async def test_what_slack_does_not_take_in_blocks_it_takes_as_text(at: Table) ->
     assert [response["text"] for response in sent.responses] == ["Plain words"]
 
 
-async def test_telling_somebody_never_raises(at: Table, caplog: pytest.LogCaptureFixture) -> None:
+async def test_an_ephemeral_sentence_never_raises(at: Table, caplog: pytest.LogCaptureFixture) -> None:
     at.slack.fail("chat.postEphemeral", error="user_not_in_channel")
     at.slack.fail("chat.postMessage", error="account_inactive")
     await tell(at.bot.workspaces, spot(at), "A sentence.")

@@ -1,4 +1,4 @@
-"""Strangers' words on Slack: whatever they are, they call nobody, and no link of theirs misleads."""
+"""Untrusted text on Slack: it pings nobody, and none of its links misleads."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def walk(tokens: list[Token]) -> Iterator[Token]:
 
 
 def links(text: str) -> list[tuple[str, str]]:
-    """What a reader of CommonMark would make links of: their words and where they lead. HTML is none of it."""
+    """The links that CommonMark finds, HTML excepted: their texts and targets."""
     found, tokens = [], list(walk(COMMONMARK.parse(text)))
     for at, one in enumerate(tokens):
         assert one.type not in ("html_inline", "html_block"), one.content
@@ -88,7 +88,7 @@ def links(text: str) -> list[tuple[str, str]]:
 
 
 def honest(text: str) -> bool:
-    """Whether all links of the Markdown, and of the mrkdwn that is made of it, lead where they seem to."""
+    """Whether all links of the Markdown, and of the mrkdwn made from it, lead where they seem to lead."""
     shown = mrkdwn(text)
     assert not re.search(r"<(?!https?://[^<>]*>)", shown)
     marked = [
@@ -103,7 +103,7 @@ def test_no_trick_makes_a_link_that_misleads(trick: str) -> None:
     assert "evil.example" in safe(trick)
 
 
-def test_no_trick_with_something_put_into_it_does() -> None:
+def test_no_altered_trick_makes_a_link_that_misleads() -> None:
     dice = random.Random(6)
     for _ in range(400):
         trick = dice.choice(TRICKS)
@@ -113,7 +113,7 @@ def test_no_trick_with_something_put_into_it_does() -> None:
         assert honest(trick), trick
 
 
-def test_an_honest_link_is_one() -> None:
+def test_an_honest_link_stays_a_link() -> None:
     text = "See [the rules](https://a.example/x?b=1&c=2) and <https://b.example>."
     assert safe(text) == text
     assert mrkdwn(text) == "See <https://a.example/x?b=1&amp;c=2|the rules> and <https://b.example>."
@@ -123,19 +123,19 @@ def test_an_honest_link_is_one() -> None:
     "around",
     ["{}", "`{}`", "```\n{}\n```", "\\{}", "| a |\n|---|\n| {} |", "> # {}", "[{}](https://a.example)"],
 )
-def test_no_call_comes_through_anywhere(around: str) -> None:
+def test_no_mention_survives_anywhere(around: str) -> None:
     for call in CALLS:
         text = around.format(call)
         for shown in (safe(text), mrkdwn(text), line(text, 200), literal(text), plain(text, 200)):
             assert not texts.pings(shown, parsed=True)
-        # Whoever reads entities where Slack's documentation has it read none meets no call either.
+        # A client that reads entities where Slack documents none finds no mention either.
         for shown in (safe(text), plain(text, 200)):
             assert not texts.pings(html.unescape(shown), parsed=True)
 
 
 @settings(max_examples=60, deadline=None)
 @given(st.one_of(st.text(max_size=200), markdown([*CALLS, *MARKS])))
-def test_no_text_whatsoever_calls_anybody(text: str) -> None:
+def test_no_generated_text_pings_anybody(text: str) -> None:
     for shown in (safe(text), mrkdwn(text), literal(text), plain(text, 500), line(text, 500)):
         assert not texts.pings(shown, parsed=True)
     assert not re.search(r"<(?!https?://[^<>]*>)|&(?!amp;|lt;|gt;)", literal(text))
@@ -143,7 +143,7 @@ def test_no_text_whatsoever_calls_anybody(text: str) -> None:
 
 
 @given(st.text(max_size=300), st.integers(2, 120))
-def test_what_is_cut_keeps_to_its_length(text: str, most: int) -> None:
+def test_cut_texts_keep_to_their_length(text: str, most: int) -> None:
     for shown in (
         literal(text + "&<>*" * 90, most),
         plain(text + "x" * 200, most),
@@ -152,7 +152,7 @@ def test_what_is_cut_keeps_to_its_length(text: str, most: int) -> None:
         assert size(shown) <= most
 
 
-def test_what_is_literal_has_no_markup_left_and_nothing_else_lost() -> None:
+def test_literal_text_loses_its_markup_and_nothing_else() -> None:
     assert literal("**bold** _em_ <b> & `x` [a](https://b.example)").replace("\u200b", "") == (
         "bold _em_ &lt;b&gt; &amp; ˋxˋ [a](https://b.example)"
     )

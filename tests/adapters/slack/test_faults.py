@@ -1,4 +1,4 @@
-"""Slack's errors in the words of all platforms, and the forms in which a page is sent."""
+"""Slack's errors as the faults that all platforms share, and the forms in which a page is sent."""
 
 from __future__ import annotations
 
@@ -76,10 +76,8 @@ def test_each_fault_of_slack_is_a_fault_of_a_surface(status: int, error: str, ki
 @pytest.mark.parametrize(
     ("status", "kind"), [(429, Unavailable), (503, Unsure), (200, Unsure), (403, PlaceClosed)]
 )
-async def test_a_page_that_calls_itself_json_is_judged_by_its_status(
-    status: int, kind: type[Exception]
-) -> None:
-    """As a proxy may answer, or a connection that ends in the middle of Slack's answer."""
+async def test_an_invalid_json_body_is_judged_by_its_status(status: int, kind: type[Exception]) -> None:
+    """A proxy may send such a body, or a connection may break during Slack's answer."""
 
     async def answer(_: web.Request) -> web.Response:
         return web.Response(status=status, text="<html>busy", content_type="application/json")

@@ -1,4 +1,4 @@
-"""Files are fetched with the workspace's own token, from Slack alone, and no further than the limit."""
+"""Files are downloaded with the workspace's own token, from Slack alone, and only up to the limit."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def asked(team: str = "T1") -> Request:
 
 @dataclass
 class Store:
-    """Where files lie: what each path answers, and what was asked for with which headers."""
+    """A file server: the answer of each path, and the requests with their headers."""
 
     server: Any
     answers: dict[str, list[web.StreamResponse | bytes]] = field(default_factory=dict)
@@ -90,20 +90,18 @@ async def test_the_token_is_that_of_the_workspace_where_it_was_asked_for(
     assert "Cookie" not in store.asked[0]
 
 
-async def test_a_file_that_is_too_large_is_not_even_asked_for(store: Store, tmp_path: Path) -> None:
+async def test_a_file_that_is_too_large_is_not_requested(store: Store, tmp_path: Path) -> None:
     assert await refused(store.files, store.file(6), tmp_path / "in") == "library.file_large"
     assert store.asked == []
 
 
-async def test_a_file_that_is_longer_than_it_said_is_cut_off_at_the_limit(
-    store: Store, tmp_path: Path
-) -> None:
+async def test_a_file_longer_than_stated_is_cut_off_at_the_limit(store: Store, tmp_path: Path) -> None:
     store.answers["/rules.md"] = [b"x" * 300_000]
     assert await refused(store.files, store.file(), tmp_path / "in", 100_000) == "library.file_large"
     assert not (tmp_path / "in").exists()
 
 
-async def test_a_hiccup_is_tried_again(store: Store, tmp_path: Path) -> None:
+async def test_a_brief_failure_is_retried(store: Store, tmp_path: Path) -> None:
     store.answers["/rules.md"] = [web.Response(status=503), web.Response(status=429), b"12345"]
     await store.files.fetch(asked(), store.file(), tmp_path / "in", 5)
     assert (tmp_path / "in").read_bytes() == b"12345"
@@ -113,7 +111,7 @@ async def test_a_hiccup_is_tried_again(store: Store, tmp_path: Path) -> None:
     ("status", "key", "tries"),
     [(404, "gone", 1), (403, "locked", 1), (500, "unreachable", 3)],
 )
-async def test_what_cannot_be_fetched_is_said_to_be_so(
+async def test_a_failed_download_is_reported(
     store: Store, tmp_path: Path, status: int, key: str, tries: int
 ) -> None:
     store.answers["/rules.md"] = [web.Response(status=status) for _ in range(3)]
@@ -127,7 +125,7 @@ async def test_the_token_does_not_follow_a_redirect(store: Store, tmp_path: Path
     assert len(store.asked) == 1
 
 
-async def test_a_page_to_sign_in_is_no_book(store: Store, tmp_path: Path) -> None:
+async def test_a_login_page_is_not_taken_for_a_book(store: Store, tmp_path: Path) -> None:
     page = b"<!DOCTYPE html><html>Sign in</html>"
     store.answers["/rules.md"] = [web.Response(body=page, content_type="text/html")]
     assert await refused(store.files, store.file(), tmp_path / "in", 100) == "slack_files.locked"
@@ -153,25 +151,25 @@ async def test_a_page_to_sign_in_is_no_book(store: Store, tmp_path: Path) -> Non
         "",
     ],
 )
-async def test_nothing_is_fetched_from_anywhere_else(url: str, tmp_path: Path) -> None:
+async def test_nothing_is_downloaded_from_other_hosts(url: str, tmp_path: Path) -> None:
     files = Files(Tokens(), SlackConfig())
     assert await refused(files, File("a.md", "", 1, url), tmp_path / "in") == "slack_files.elsewhere"
     assert not (tmp_path / "in").exists()
 
 
 @pytest.mark.parametrize("path", ["/api/users.list", "/%61pi/users.list", "/x/../api/users.list", "/api"])
-async def test_no_call_is_made_in_the_name_of_a_file(store: Store, tmp_path: Path, path: str) -> None:
+async def test_a_file_id_cannot_name_another_api_method(store: Store, tmp_path: Path, path: str) -> None:
     file = File("a.md", "", 1, f"{str(store.server.make_url('/')).rstrip('/')}{path}")
     assert await refused(store.files, file, tmp_path / "in") == "slack_files.elsewhere"
     assert store.asked == []
 
 
-async def test_without_an_installation_nothing_is_asked_for(store: Store, tmp_path: Path) -> None:
+async def test_nothing_is_requested_without_an_installation(store: Store, tmp_path: Path) -> None:
     assert await refused(store.files, store.file(), tmp_path / "in", team="T3") == "slack_files.locked"
     assert store.asked == []
 
 
-async def test_a_file_that_was_shared_with_the_bot_arrives_and_one_without_the_scope_does_not(
+async def test_a_shared_file_arrives_only_with_the_scope_for_files(
     tmp_path: Path,
 ) -> None:
     async with FakeSlack() as slack:

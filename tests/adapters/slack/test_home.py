@@ -1,4 +1,4 @@
-"""Where an answer stands on Slack, and where it goes on when that place takes no messages."""
+"""Where answers are posted on Slack, and where they continue if that place accepts no messages."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ def below(bench: Desk) -> list[Message]:
 
 
 def answers(bench: Desk) -> list[Message]:
-    """Wherever they stand."""
+    """The bot's answers in any place."""
     everything = [message for channel in bench.team.channels.values() for message in channel.everything]
     return [message for message in everything if "It is Ana." in message.shown]
 
 
-async def test_a_command_makes_a_thread_of_its_own(bench: Desk) -> None:
+async def test_a_command_starts_a_new_thread(bench: Desk) -> None:
     request = bench.request(bench.channel)
     await bench.run(request, *ANSWER)
     (root,) = bench.channel.messages
@@ -55,7 +55,7 @@ async def test_a_command_makes_a_thread_of_its_own(bench: Desk) -> None:
 
 @pytest.mark.parametrize("at", ["chat.postMessage", "agents.sessions.setStatus", "conversations.replies"])
 @pytest.mark.parametrize("fault", [{"status": 0}, {"lost": True}, {"error": "internal_error"}])
-async def test_after_a_crash_or_a_lost_answer_there_is_one_root(
+async def test_a_crash_or_a_lost_response_leaves_one_root_message(
     bench: Desk, at: str, fault: dict[str, object]
 ) -> None:
     request = bench.request(bench.channel)
@@ -70,7 +70,7 @@ async def test_after_a_crash_or_a_lost_answer_there_is_one_root(
     assert len(answers(bench)) == 1
 
 
-async def test_a_root_that_was_posted_and_not_heard_of_is_found(bench: Desk) -> None:
+async def test_a_root_posted_without_a_response_is_found(bench: Desk) -> None:
     request = bench.request(bench.channel)
     home = bench.home(request)
     bench.fake.fail("chat.postMessage", lost=True)
@@ -80,19 +80,19 @@ async def test_a_root_that_was_posted_and_not_heard_of_is_found(bench: Desk) -> 
     assert bound == f"{bench.channel.id}:{root.ts}"
 
 
-async def test_what_is_quickly_done_stands_in_the_channel(bench: Desk) -> None:
+async def test_a_short_result_is_posted_in_the_channel(bench: Desk) -> None:
     await bench.run(bench.request(bench.channel, ordered=False, verb=("rules", "roll")), *ANSWER)
     (message,) = bench.channel.messages
     assert "It is Ana." in message.shown
     assert called(bench, "agents.sessions.setStatus") == 0
 
 
-async def test_a_private_answer_stands_in_the_direct_conversation(bench: Desk) -> None:
+async def test_a_private_answer_is_a_direct_message(bench: Desk) -> None:
     request = bench.request(bench.channel, private=True)
     await bench.run(request, *ANSWER)
     (root,) = bench.dm.messages
     assert "It is Ana." in root.thread[0].shown
-    assert "📣 Share in the channel" in root.thread[0].buttons, "which is elsewhere"
+    assert "📣 Share in the channel" in root.thread[0].buttons, "the direct messages are not this channel"
     assert (
         await bench.threads.real_thread(bench.team.id, f"@{bench.ana.id}", request.place.thread)
         == f"{bench.dm.id}:{root.ts}"
@@ -107,7 +107,7 @@ async def test_a_private_answer_stands_in_the_direct_conversation(bench: Desk) -
     assert bench.channel.messages == [pointer]
 
 
-async def test_where_nobody_can_be_written_to_directly_the_asker_hears_why(bench: Desk) -> None:
+async def test_the_asker_learns_why_a_direct_message_failed(bench: Desk) -> None:
     bench.fake.fail("conversations.open", error="messages_tab_disabled", times=9)
     bench.fake.fail("chat.postMessage", error="messages_tab_disabled", times=9)
     await bench.run(bench.request(bench.channel, private=True), *ANSWER)
@@ -118,7 +118,7 @@ async def test_where_nobody_can_be_written_to_directly_the_asker_hears_why(bench
     assert answers(bench) == []
 
 
-async def test_what_is_private_never_falls_back_to_the_channel(bench: Desk) -> None:
+async def test_a_private_answer_never_falls_back_to_the_channel(bench: Desk) -> None:
     bench.fake.fail("conversations.open", error="missing_scope", times=9)
     for verb, ordered in ((("rules", "ask"), True), (MINE, False)):
         bench.fake.fail("chat.postEphemeral", error="user_not_in_channel")
@@ -126,7 +126,7 @@ async def test_what_is_private_never_falls_back_to_the_channel(bench: Desk) -> N
     assert [message.channel for message in answers(bench)] == [bench.dm] * 2
 
 
-async def test_what_is_private_and_quickly_done_is_whispered_at_once(bench: Desk) -> None:
+async def test_a_short_private_result_is_ephemeral(bench: Desk) -> None:
     sent = await bench.fake.command(bench.ana, bench.channel, "/sessions", "list")
     url, until = sent.payload["response_url"], time.time() + 900
     request = bench.request(
@@ -146,7 +146,7 @@ async def test_what_is_private_and_quickly_done_is_whispered_at_once(bench: Desk
 @pytest.mark.parametrize(
     ("url", "until"), [("http://127.0.0.1:9/gone", 900.0), ("http://127.0.0.1:9/gone", 4.0)]
 )
-async def test_without_a_response_url_that_lives_it_is_whispered_all_the_same(
+async def test_an_expired_response_url_is_replaced_by_an_ephemeral_message(
     bench: Desk, url: str, until: float
 ) -> None:
     request = bench.request(
@@ -157,7 +157,7 @@ async def test_without_a_response_url_that_lives_it_is_whispered_all_the_same(
     assert message.ephemeral_to is bench.ana
 
 
-async def test_in_a_thread_that_is_alive_it_is_whispered_there(bench: Desk) -> None:
+async def test_in_a_thread_with_replies_the_ephemeral_message_is_there(bench: Desk) -> None:
     root = await bench.root()
     reply = await bench.fake.say(bench.ana, bench.channel, "Mine?", thread=root, wait=False)
     request = bench.request(
@@ -165,11 +165,11 @@ async def test_in_a_thread_that_is_alive_it_is_whispered_there(bench: Desk) -> N
     )
     await bench.run(request, Text("See `/sessions list`."))
     assert root.thread[-1].ephemeral_to is bench.ana
-    assert "See `sessions list`." in root.thread[-1].shown, "in threads Slack knows no commands"
+    assert "See `sessions list`." in root.thread[-1].shown, "Slack has no commands in threads"
 
 
 @pytest.mark.parametrize("error", ["user_not_in_channel", "channel_not_found", "invalid_blocks"])
-async def test_what_cannot_be_whispered_is_said_directly(bench: Desk, error: str) -> None:
+async def test_a_failed_ephemeral_message_becomes_a_direct_message(bench: Desk, error: str) -> None:
     bench.fake.fail("chat.postEphemeral", error=error, times=9)
     await bench.run(bench.request(bench.channel, ordered=False, private=True, verb=MINE), *LIST)
     (message,) = bench.dm.messages
@@ -177,7 +177,7 @@ async def test_what_cannot_be_whispered_is_said_directly(bench: Desk, error: str
     assert bench.channel.messages == []
 
 
-async def test_refused_blocks_are_whispered_as_plain_text(bench: Desk) -> None:
+async def test_refused_blocks_are_sent_ephemerally_as_plain_text(bench: Desk) -> None:
     bench.fake.fail("chat.postEphemeral", error="invalid_blocks")
     await bench.run(bench.request(bench.channel, ordered=False, private=True, verb=MINE), *LIST)
     (message,) = bench.channel.messages
@@ -185,7 +185,7 @@ async def test_refused_blocks_are_whispered_as_plain_text(bench: Desk) -> None:
     assert "Who is it?" in message.shown
 
 
-async def test_a_file_for_one_person_is_said_directly_with_its_words(bench: Desk) -> None:
+async def test_a_private_file_is_a_direct_message_with_its_text(bench: Desk) -> None:
     request = bench.request(bench.channel, ordered=False, private=True, verb=MINE)
     await bench.run(request, *LIST, FILE)
     words, file = bench.dm.messages
@@ -196,7 +196,7 @@ async def test_a_file_for_one_person_is_said_directly_with_its_words(bench: Desk
     assert pointer.shown == "The answer is in our direct conversation."
 
 
-async def test_a_response_url_without_a_response_is_tried_again_until_it_expires(bench: Desk) -> None:
+async def test_a_response_url_that_does_not_answer_is_retried_until_it_expires(bench: Desk) -> None:
     now = time.time()
     request = bench.request(bench.channel, response_url="http://127.0.0.1:9/none", until=now + 60)
     page, ref = Page("It is Ana.", plain="It is Ana."), MessageRef(request.id, "answer")
@@ -208,7 +208,7 @@ async def test_a_response_url_without_a_response_is_tried_again_until_it_expires
         )
 
 
-async def test_a_channel_without_the_bot_hears_by_the_response_url(bench: Desk) -> None:
+async def test_a_channel_without_the_bot_is_answered_through_the_response_url(bench: Desk) -> None:
     away = bench.team.channel("elsewhere", bot=False)
     sent = await bench.fake.command(bench.ana, away, "/rules", "roll 1d6")
     request = bench.request(
@@ -229,7 +229,7 @@ async def test_a_channel_without_the_bot_hears_by_the_response_url(bench: Desk) 
     assert "Stop" not in "".join(message.buttons)
 
 
-async def test_without_one_the_asker_is_answered_directly_and_told_why(bench: Desk) -> None:
+async def test_without_a_response_url_the_asker_gets_a_direct_message_that_says_why(bench: Desk) -> None:
     away = bench.team.channel("elsewhere", bot=False)
     await bench.run(bench.request(away, ordered=False, verb=("rules", "roll")), *ANSWER)
     (message,) = bench.dm.messages
@@ -237,7 +237,7 @@ async def test_without_one_the_asker_is_answered_directly_and_told_why(bench: De
     assert "type `/invite` there" in message.shown
 
 
-async def test_an_ordered_answer_to_a_channel_without_the_bot_has_its_thread_in_the_dm(
+async def test_an_ordered_answer_for_a_channel_without_the_bot_is_a_thread_in_the_dm(
     bench: Desk,
 ) -> None:
     away = bench.team.channel("elsewhere", private=True, bot=False)
@@ -251,7 +251,7 @@ async def test_an_ordered_answer_to_a_channel_without_the_bot_has_its_thread_in_
     assert bound == f"{bench.dm.id}:{root.ts}"
 
 
-async def test_who_has_asked_is_told_of_an_answer_that_slack_takes_in_no_form(bench: Desk) -> None:
+async def test_the_asker_learns_that_slack_refused_every_form_of_an_answer(bench: Desk) -> None:
     root = await bench.root()
     bench.fake.fail("chat.startStream", error="invalid_blocks")
     bench.fake.fail("chat.postMessage", error="invalid_blocks", times=3)
@@ -261,7 +261,7 @@ async def test_who_has_asked_is_told_of_an_answer_that_slack_takes_in_no_form(be
     assert "/sessions resume" in told.shown
 
 
-async def test_a_channel_that_is_archived_is_not_called_one_without_the_bot(bench: Desk) -> None:
+async def test_an_archived_channel_is_not_reported_as_one_without_the_bot(bench: Desk) -> None:
     bench.channel.archived = True
     await bench.run(bench.request(bench.channel), *ANSWER)
     (root,) = bench.dm.messages
@@ -269,7 +269,7 @@ async def test_a_channel_that_is_archived_is_not_called_one_without_the_bot(benc
     assert "/invite" not in root.thread[0].shown
 
 
-async def test_a_root_whose_blocks_are_refused_is_plain(bench: Desk) -> None:
+async def test_a_root_with_refused_blocks_is_posted_as_plain_text(bench: Desk) -> None:
     bench.fake.fail("chat.postMessage", error="invalid_blocks")
     await bench.run(bench.request(bench.channel), *ANSWER)
     (root,) = bench.channel.messages
@@ -278,7 +278,7 @@ async def test_a_root_whose_blocks_are_refused_is_plain(bench: Desk) -> None:
     assert root.thread[0].blocks[0]["type"] == "markdown"
 
 
-async def test_a_channel_that_shuts_in_the_middle_and_the_answer_goes_on_in_the_dm(
+async def test_an_answer_continues_in_the_dm_when_its_channel_closes(
     bench: Desk,
 ) -> None:
     root = await bench.root()
@@ -293,7 +293,7 @@ async def test_a_channel_that_shuts_in_the_middle_and_the_answer_goes_on_in_the_
     assert "I can no longer write in the right place" in answer.shown
 
 
-async def test_a_deleted_root_is_not_answered_somewhere_else(bench: Desk) -> None:
+async def test_an_answer_to_a_deleted_root_is_posted_nowhere_else(bench: Desk) -> None:
     root = await bench.root()
     await bench.fake.delete(root)
     await bench.run(bench.request(root), *ANSWER)
@@ -301,14 +301,14 @@ async def test_a_deleted_root_is_not_answered_somewhere_else(bench: Desk) -> Non
     assert [message for message in bench.channel.everything if message.ephemeral_to is not None] == []
 
 
-async def test_a_workspace_that_threw_the_app_out_gets_nothing(bench: Desk) -> None:
+async def test_a_workspace_that_removed_the_app_gets_nothing(bench: Desk) -> None:
     bench.fake.fail("chat.*", error="account_inactive", times=99)
     await bench.run(bench.request(bench.channel), *ANSWER)
     assert answers(bench) == []
     assert called(bench, "conversations.open") == 0
 
 
-async def test_what_stands_beside_the_answer_may_all_fail(bench: Desk) -> None:
+async def test_an_answer_survives_the_failure_of_all_side_tasks(bench: Desk) -> None:
     for method in ("agents.*", "assistant.*", "chat.getPermalink", "chat.postEphemeral"):
         bench.fake.fail(method, error="missing_scope", times=99)
     for private in (False, True):
@@ -316,7 +316,7 @@ async def test_what_stands_beside_the_answer_may_all_fail(bench: Desk) -> None:
     assert len(answers(bench)) == 2
 
 
-async def test_the_last_word_on_a_session_is_the_last(bench: Desk) -> None:
+async def test_the_last_status_of_a_session_wins(bench: Desk) -> None:
     root = await bench.root()
     bench.fake.fail("agents.sessions.setStatus", delay=0.2)
     await bench.run(bench.request(root), *ANSWER)
@@ -326,7 +326,7 @@ async def test_the_last_word_on_a_session_is_the_last(bench: Desk) -> None:
     assert session.past == ["processing", "active"]
 
 
-async def test_how_to_go_on_is_said_where_a_conversation_begins(bench: Desk) -> None:
+async def test_a_new_conversation_says_how_to_continue(bench: Desk) -> None:
     root = await bench.root()
     await bench.run(bench.request(root), *ANSWER)
     reply = await bench.fake.say(bench.ana, bench.channel, "And?", thread=root, wait=False)
@@ -334,7 +334,7 @@ async def test_how_to_go_on_is_said_where_a_conversation_begins(bench: Desk) -> 
     assert ["To continue, reply" in message.shown for message in answers(bench)] == [True, False]
 
 
-async def test_a_sentence_of_a_failure_holds_no_response_url(
+async def test_a_failure_message_contains_no_response_url(
     bench: Desk, caplog: pytest.LogCaptureFixture
 ) -> None:
     url = "http://127.0.0.1:9/actions/secret"
@@ -347,7 +347,7 @@ async def test_a_sentence_of_a_failure_holds_no_response_url(
     assert bench.fake.bot_token not in caplog.text
 
 
-async def test_the_roots_of_many_who_ask_at_once_keep_the_channels_pace(bench: Desk) -> None:
+async def test_many_roots_at_once_keep_the_channels_pace(bench: Desk) -> None:
     bench.writers = Writers(Pace(edit_every_s=0.01, posts=3, posts_in_s=0.3))
     limits = bench.fake.limits
     limits.on, limits.posts_a_second, limits.post_burst = True, 10.0, 3
@@ -359,7 +359,7 @@ async def test_the_roots_of_many_who_ask_at_once_keep_the_channels_pace(bench: D
     assert bench.fake.limited == []
 
 
-async def test_what_is_whispered_by_a_response_url_stands_in_the_thread_where_it_was_asked(
+async def test_an_answer_through_a_response_url_stays_in_its_thread(
     bench: Desk,
 ) -> None:
     sent = await bench.fake.command(bench.ana, bench.channel, "/sessions", "list")
@@ -379,16 +379,16 @@ async def test_what_is_whispered_by_a_response_url_stands_in_the_thread_where_it
     assert root.thread[-1].ephemeral_to is bench.ana
 
 
-async def test_a_file_goes_where_the_words_went(bench: Desk) -> None:
-    """Only a message can be sent to a person: a file needs the conversation's own id."""
+async def test_a_file_is_sent_where_its_text_was_sent(bench: Desk) -> None:
+    """Slack accepts a person's id for a message, but a file needs the id of the conversation."""
     bench.fake.fail("conversations.open", error="missing_scope", times=9)
     bench.fake.fail("chat.postEphemeral", error="user_not_in_channel", times=9)
     await bench.run(bench.request(bench.channel, ordered=False, private=True, verb=MINE), *LIST, FILE)
     assert [file.name for message in bench.dm.messages for file in message.files] == ["notes.md"]
 
 
-async def test_a_root_that_stands_in_the_dm_is_found_there_after_a_crash(bench: Desk) -> None:
-    """It was posted and noted, and its thread not yet bound."""
+async def test_a_root_in_the_dm_is_found_after_a_crash(bench: Desk) -> None:
+    """The root was posted and recorded, but its thread was not bound yet."""
     away = bench.team.channel("elsewhere", bot=False)
     request = bench.request(away)
     root_message = bench.home(request).root_message

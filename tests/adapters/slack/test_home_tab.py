@@ -1,4 +1,4 @@
-"""The Home tab: a person's own, in their language, and what is pressed in it."""
+"""The Home tab: one person's view, in their language, and presses in it."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ async def session(at: Table, who: User, title: str = "The siege", *, thread: str
 
 
 async def press(at: Table, who: User, view: View, what: str) -> None:
-    """And wait until the tab has been shown anew."""
+    """Press, and wait until the tab was published again."""
     before = view.hash
     sent = await at.slack.press(who, view, what)
     assert sent.acked is not None
@@ -63,7 +63,7 @@ def labels(view: View) -> list[str]:
     return [button["text"]["text"] for row in rows for button in row["elements"]]
 
 
-async def test_it_says_how_to_begin_what_was_used_and_how_things_are_set(at: Table) -> None:
+async def test_the_tab_shows_examples_usage_and_settings(at: Table) -> None:
     shown = (await home(at, at.ana)).shown
     assert shown.count("\n• ") >= 3, "three examples"
     assert "You have no conversations yet" in shown
@@ -74,21 +74,21 @@ async def test_it_says_how_to_begin_what_was_used_and_how_things_are_set(at: Tab
     assert "slack_home." not in shown
 
 
-async def test_it_is_in_the_readers_language(at: Table) -> None:
+async def test_the_tab_is_in_the_readers_language(at: Table) -> None:
     rui = at.team.user("Rui", locale="pt-BR")
     shown = (await home(at, rui)).shown
     assert "Suas conversas" in shown
     assert "Your conversations" not in shown
 
 
-async def test_who_is_in_charge_sees_more(at: Table) -> None:
+async def test_an_admin_sees_more(at: Table) -> None:
     own, more = (await home(at, at.ana)).shown, (await home(at, at.bia)).shown
     for said in ("Everyone, in the last", "You are an admin here", "rated an answer"):
         assert said in more
         assert said not in own
 
 
-async def test_the_models_are_those_that_the_workspace_has_chosen_and_the_one_that_listens(at: Table) -> None:
+async def test_the_tab_lists_the_workspaces_models_and_the_transcriber(at: Table) -> None:
     app, here = at.app, Place(PLATFORM, at.space, at.channel.id, "")
     config = app.config
     before = [await home(at, who) for who in (at.ana, at.bia)]
@@ -110,7 +110,7 @@ async def test_the_models_are_those_that_the_workspace_has_chosen_and_the_one_th
         assert line not in own
 
 
-async def test_usage_is_ones_own_and_to_an_admin_everybodys(at: Table) -> None:
+async def test_people_see_their_own_usage_and_admins_everybodys(at: Table) -> None:
     before = (await Accounts(*_kept(at)).report(at.space, at.bia.id, everybody=True)).whole
     await spend(at, at.space, at.ana, 700, "0.25")
     await spend(at, at.space, at.bia, 40, "0.50")
@@ -132,7 +132,7 @@ async def spend(at: Table, space: str, who: User, tokens: int, usd: str) -> None
     await ledger.settle(space, entry, input_tokens=tokens, output_tokens=3, cost_usd=Decimal(usd))
 
 
-async def test_conversations_are_ones_own_with_the_way_to_their_thread(at: Table) -> None:
+async def test_people_see_their_own_conversations_with_links(at: Table) -> None:
     root = await at.slack.say(at.ana, at.channel, "Who?", wait=False)
     mine = await session(at, at.ana, "The <!channel> siege", thread="the-first-event")
     await at.app.resources.records.threads.bind(
@@ -153,7 +153,7 @@ async def test_conversations_are_ones_own_with_the_way_to_their_thread(at: Table
     assert (await at.slack.press(at.ana, view, OPEN + mine.id)).acked is not None
 
 
-async def test_a_conversation_is_put_away_and_taken_up_again(at: Table) -> None:
+async def test_a_conversation_can_be_archived_and_resumed(at: Table) -> None:
     mine = await session(at, at.ana)
     view = await home(at, at.ana)
     await press(at, at.ana, view, ARCHIVE + mine.id)
@@ -169,7 +169,7 @@ async def test_a_conversation_is_put_away_and_taken_up_again(at: Table) -> None:
 
 @pytest.mark.parametrize("what", [ARCHIVE, RESUME])
 @pytest.mark.parametrize("space", ["here", "T0ELSEWHERE"])
-async def test_nobody_steers_another_persons_conversation_by_a_forged_button(
+async def test_a_forged_button_cannot_change_another_persons_conversation(
     at: Table, what: str, space: str
 ) -> None:
     where = (at.space if space == "here" else space, PLATFORM, at.channel.id, f"{what}.5", "rules")
@@ -186,7 +186,7 @@ async def test_nobody_steers_another_persons_conversation_by_a_forged_button(
     await at.slack.until(lambda: any("no longer have" in message.shown for message in dm.messages))
 
 
-async def test_a_button_of_another_release_shows_the_tab_anew(at: Table) -> None:
+async def test_a_button_of_another_release_refreshes_the_tab(at: Table) -> None:
     view = await home(at, at.ana)
     button = home_tab._button("home:fly", "Fly")
     view.content["blocks"].append({"type": "actions", "block_id": "old", "elements": [button]})
@@ -196,14 +196,14 @@ async def test_a_button_of_another_release_shows_the_tab_anew(at: Table) -> None
     assert "Fly" not in labels(_now(at, at.ana))
 
 
-async def test_refresh_shows_what_has_happened_since(at: Table) -> None:
+async def test_refresh_shows_the_latest_state(at: Table) -> None:
     view = await home(at, at.ana)
     await session(at, at.ana, "Since then")
     await press(at, at.ana, view, REFRESH)
     assert "Since then" in _now(at, at.ana).shown
 
 
-async def test_a_question_is_asked_from_the_tab(at: Table) -> None:
+async def test_a_question_can_be_asked_from_the_tab(at: Table) -> None:
     view = await home(at, at.ana)
     assert (await at.slack.press(at.ana, view, ASK)).acked is not None
     (window,) = await at.slack.until(lambda: [view for view in at.slack.views if view.user is at.ana])
@@ -212,7 +212,7 @@ async def test_a_question_is_asked_from_the_tab(at: Table) -> None:
     assert (at.asked.text, at.origin.channel) == ("Who?", at.team.dm(at.ana).id)
 
 
-async def test_settings_are_those_of_this_workspace_alone(at: Table) -> None:
+async def test_the_tab_shows_the_settings_of_its_workspace_alone(at: Table) -> None:
     prompts = at.app.resources.prompts
     await prompts.edit(at.space, "rag", await reworded(at, "rag"), at.bia.id)
     await prompts.edit("T0ELSEWHERE", "rewrite", await reworded(at, "rewrite"), "U9")
@@ -224,12 +224,12 @@ async def test_settings_are_those_of_this_workspace_alone(at: Table) -> None:
 
 
 async def reworded(at: Table, name: str) -> str:
-    """Other words with the same placeholders."""
+    """A different wording of the named prompt with the same placeholders."""
     wanted = (await at.app.resources.prompts.wording(at.space, name)).text.placeholders
     return "Answer as a bard would. " + " ".join(f"{{{one}}}" for one in sorted(wanted))
 
 
-async def test_under_messages_something_is_suggested_once(at: Table) -> None:
+async def test_prompts_are_suggested_once_in_direct_messages(at: Table) -> None:
     dm = at.team.dm(at.ana)
     await at.slack.open_home(at.ana, "messages")
     await at.slack.until(lambda: dm.id in at.slack.agents.prompts)
@@ -241,7 +241,7 @@ async def test_under_messages_something_is_suggested_once(at: Table) -> None:
     assert "assistant.threads.setSuggestedPrompts" not in [call.method for call in at.slack.calls[before:]]
 
 
-async def test_a_tab_that_slack_does_not_take_harms_nothing(at: Table) -> None:
+async def test_a_refused_tab_does_no_harm(at: Table) -> None:
     at.slack.fail("views.publish", error="internal_error")
     sent = await at.slack.open_home(at.ana)
     assert sent is not None
@@ -250,7 +250,7 @@ async def test_a_tab_that_slack_does_not_take_harms_nothing(at: Table) -> None:
 
 
 @pytest.mark.parametrize("locale", LOCALES)
-async def test_however_much_there_is_slack_takes_it(locale: str) -> None:
+async def test_slack_accepts_a_tab_of_any_amount_of_content(locale: str) -> None:
     states: list[Literal["active", "closed", "archived"]] = ["active", "closed", "archived"]
     many = [
         (

@@ -1,4 +1,4 @@
-"""Mode "http": only what Slack has signed is done, a balancer hears how the bot is, and leaving cuts nothing off."""
+"""Mode "http": only signed requests are served, /health reports the bot's state, and a shutdown cuts nothing off."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from tests.fakes.slack import Channel, FakeSlack, User
 
 @dataclass
 class Door:
-    """A Bolt app behind the server; `heard` are the commands that got through."""
+    """A Bolt app behind the server; `heard` lists the commands that reached it."""
 
     slack: FakeSlack
     http: Http
@@ -70,7 +70,7 @@ async def door() -> AsyncIterator[Door]:
             await clients.close()
 
 
-async def test_what_slack_has_signed_gets_through_and_nothing_else_does() -> None:
+async def test_only_requests_signed_by_slack_get_through() -> None:
     async with door() as at:
         sent = await at.slack.command(at.ana, at.channel, "/sutradhar", "help")
         assert sent.acked is not None
@@ -98,7 +98,7 @@ STAMPS = [("soon", "v0=1"), ("9" * 400, "v0=1"), ("-1", "v0=1"), ("1", "v0=é"),
 
 
 @pytest.mark.parametrize("stamp", STAMPS)
-async def test_nonsense_from_anybody_is_sent_away_without_a_trace(
+async def test_malformed_requests_are_refused_without_a_log_line(
     stamp: tuple[str, str], caplog: pytest.LogCaptureFixture
 ) -> None:
     async with door() as at:
@@ -111,10 +111,10 @@ async def test_nonsense_from_anybody_is_sent_away_without_a_trace(
     assert [line.levelname for line in caplog.records if line.name.startswith(("bot.", "slack_"))] == [
         "WARNING"
     ]
-    assert "sutradhar" not in caplog.messages[0], "what others write does not fill the log"
+    assert "sutradhar" not in caplog.messages[0], "strangers cannot fill the log"
 
 
-async def test_nobody_fills_the_memory() -> None:
+async def test_a_huge_body_does_not_fill_the_memory() -> None:
     much = BytesIO(b"x" * (MOST_BYTES + 1))
     async with (
         door() as at,
@@ -124,18 +124,18 @@ async def test_nobody_fills_the_memory() -> None:
         assert answer.status == 413
 
 
-async def test_what_nobody_listens_to_is_acknowledged_so_that_it_does_not_come_again() -> None:
+async def test_an_event_without_a_listener_is_acknowledged() -> None:
     async with door() as at:
         sent = await at.slack.send_raw(at.channel.team, {"type": "something_new"})
         assert sent.acked is not None
 
 
-async def test_a_balancer_hears_that_the_bot_is_up_and_that_it_leaves() -> None:
+async def test_a_load_balancer_learns_that_the_bot_is_up_or_leaving() -> None:
     async with door() as at, aiohttp.ClientSession() as http:
         async with http.get(at.root + HEALTH) as answer:
             assert (answer.status, await answer.json()) == (200, {"status": "ok"})
         async with http.get(at.root + "/slack/install") as answer:
-            assert answer.status == 404, "nothing is installed where there is no client id"
+            assert answer.status == 404, "without a client id there is no install page"
         at.goes_on.clear()
         task = asyncio.create_task(at.slack.command(at.ana, at.channel, "/sutradhar", "help"))
         await at.slack.until(lambda: at.heard)
@@ -144,13 +144,13 @@ async def test_a_balancer_hears_that_the_bot_is_up_and_that_it_leaves() -> None:
         await running
         with pytest.raises(aiohttp.ClientError):
             await http.get(at.root + HEALTH)
-        assert not leaving.done(), "what has come is still answered"
+        assert not leaving.done(), "requests that have arrived are still answered"
         at.goes_on.set()
         assert (await task).acked is not None
         await leaving
 
 
-async def test_an_address_that_is_taken_is_a_sentence() -> None:
+async def test_an_address_in_use_gets_one_sentence() -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
@@ -162,8 +162,8 @@ async def test_an_address_that_is_taken_is_a_sentence() -> None:
     assert error.value.values["port"] == settings.http_port
 
 
-async def test_bolt_reads_no_secret_behind_our_back(tmp_path: Path) -> None:
-    """With a client's id and secret in the environment it would begin to keep installations in files."""
+async def test_bolt_reads_no_secret_from_the_environment(tmp_path: Path) -> None:
+    """With a client id and secret in the environment, Bolt would store installations in files."""
     names = {
         "SLACK_CLIENT_ID": "1.2",
         "SLACK_CLIENT_SECRET": "hush",

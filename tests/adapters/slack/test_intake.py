@@ -1,4 +1,4 @@
-"""Taking in requests on Slack: once each, kept before they are acknowledged, and refused in one sentence."""
+"""Requests on Slack: each is stored once, acknowledged only then, or refused with one sentence."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ ROLL = commands.ROWS["rules", "roll"]
 
 
 class Acks:
-    """Counts acknowledgements, as Bolt's own would be called."""
+    """Counts calls of the acknowledgement that Bolt passes to its listeners."""
 
     def __init__(self) -> None:
         self.given = 0
@@ -40,17 +40,17 @@ def spot(at: Table, **more: Any) -> Location:
 
 
 def press(at: Table, name: str) -> str:
-    """An event of this table's own."""
+    """An event id of this table."""
     return f"action:{at.channel.id}:{name}"
 
 
 async def again(at: Table, here: Location, event: str, run: str, ack: Acks) -> None:
-    """Press the button that asks the same again."""
+    """Press the button that asks the same question again."""
     intake = at.bot.intake
     await intake.perform(here, event, partial(intake.repetition, here, run), ack)
 
 
-async def test_a_request_is_kept_before_anybody_is_told_so(at: Table) -> None:
+async def test_a_request_is_stored_before_it_is_acknowledged(at: Table) -> None:
     kept: list[bool] = []
 
     async def ack() -> None:
@@ -62,7 +62,7 @@ async def test_a_request_is_kept_before_anybody_is_told_so(at: Table) -> None:
     assert await at.app.ended(run) == "done"
 
 
-async def test_the_same_event_is_one_run_however_often_it_comes(at: Table) -> None:
+async def test_an_event_delivered_repeatedly_is_one_run(at: Table) -> None:
     event, acks = f"message:{at.channel.id}:1.1", [Acks() for _ in range(5)]
     take = at.bot.intake.perform
     runs = await asyncio.gather(
@@ -74,7 +74,7 @@ async def test_the_same_event_is_one_run_however_often_it_comes(at: Table) -> No
     assert at.asked.id == runs[0]
 
 
-async def test_what_an_earlier_process_has_kept_is_acknowledged_and_not_done_again(at: Table) -> None:
+async def test_a_request_stored_by_an_earlier_process_is_acknowledged_and_not_repeated(at: Table) -> None:
     message = await at.slack.say(at.ana, at.channel, "Who?", mention=True)
     await at.ended()
     at.bot.intake._runs_of_events = Recent(100, 60)
@@ -85,7 +85,7 @@ async def test_what_an_earlier_process_has_kept_is_acknowledged_and_not_done_aga
     assert at.asked.text == "Who?"
 
 
-async def test_two_workspaces_that_call_an_event_the_same_are_two(at: Table) -> None:
+async def test_equal_event_ids_of_two_workspaces_are_two_requests(at: Table) -> None:
     other = Location(at.ana.id, "T_OTHER", at.channel.id)
     one = await at.bot.intake.perform(spot(at), press(at, "same"), Invocation(ROLL, "2d6"), Acks())
     two = await at.bot.intake.perform(other, press(at, "same"), Invocation(ROLL, "2d6"), Acks())
@@ -94,7 +94,7 @@ async def test_two_workspaces_that_call_an_event_the_same_are_two(at: Table) -> 
     assert one != two
 
 
-async def test_who_asks_too_much_is_told_when_to_go_on(at: Table) -> None:
+async def test_a_rate_limited_person_is_told_when_to_continue(at: Table) -> None:
     for n in range(LimitsConfig().questions + 1):
         await at.slack.command(at.ana, at.channel, "/rules", f"ask {n}?")
     await at.slack.until(lambda: at.whispers(at.ana))
@@ -107,14 +107,14 @@ async def test_who_asks_too_much_is_told_when_to_go_on(at: Table) -> None:
     assert LimitsConfig().commands > LimitsConfig().questions
 
 
-async def test_a_mention_counts_once_though_it_comes_as_two_events(at: Table) -> None:
+async def test_the_two_events_of_a_mention_count_once(at: Table) -> None:
     for n in range(LimitsConfig().questions):
         await at.slack.say(at.ana, at.channel, f"{n}?", mention=True)
     await at.ended(LimitsConfig().questions)
     assert at.whispers(at.ana) == []
 
 
-async def test_nobody_gets_the_bot_to_answer_their_slips_without_end(at: Table) -> None:
+async def test_replies_to_mistyped_commands_are_limited(at: Table) -> None:
     for n in range(HINTS + 2):
         await at.slack.say(at.ana, at.channel, f"/rulez {n}", mention=True)
     await at.slack.say(at.bia, at.channel, "/rulez", mention=True)
@@ -122,20 +122,20 @@ async def test_nobody_gets_the_bot_to_answer_their_slips_without_end(at: Table) 
     assert len(at.whispers(at.ana)) == HINTS
 
 
-async def test_what_changes_the_whole_space_is_for_its_admins(at: Table) -> None:
+async def test_commands_that_change_a_space_are_for_its_admins(at: Table) -> None:
     await at.slack.command(at.ana, at.channel, "/library", "reindex")
     await at.slack.until(lambda: at.whispers(at.ana))
     assert "manage this place" in at.whispers(at.ana)[0]
     await at.slack.say(at.bia, at.channel, "library reindex", mention=True)
     await at.ended()
     assert at.asked.author.admin
-    at.bia.admin = False  # and from now on is none
+    at.bia.admin = False  # and is no admin from now on
     await at.slack.say(at.bia, at.channel, "library reindex", mention=True)
     await at.slack.until(lambda: at.whispers(at.bia))
     assert len(at.requests) == 1
 
 
-async def test_where_slack_does_not_say_who_is_an_admin_nobody_is(at: Table) -> None:
+async def test_nobody_is_an_admin_if_slack_does_not_say_so(at: Table) -> None:
     at.slack.fail("users.info", error="internal_error")
     await at.slack.command(at.bia, at.channel, "/library", "reindex")
     await at.slack.until(lambda: at.whispers(at.bia))
@@ -143,7 +143,7 @@ async def test_where_slack_does_not_say_who_is_an_admin_nobody_is(at: Table) -> 
     assert at.requests == []
 
 
-async def test_people_are_spoken_to_in_their_own_language(at: Table) -> None:
+async def test_people_get_answers_in_their_own_language(at: Table) -> None:
     at.ana.locale = "pt-BR"
     await at.slack.command(at.ana, at.channel, "/rules", "aks Who?")
     await at.slack.until(lambda: at.whispers(at.ana))
@@ -153,7 +153,7 @@ async def test_people_are_spoken_to_in_their_own_language(at: Table) -> None:
     assert at.asked.locale == "pt-BR"
 
 
-async def test_asking_again_asks_the_same_here_and_as_who_pressed(at: Table) -> None:
+async def test_asking_again_repeats_the_question_here_as_the_presser(at: Table) -> None:
     message = await at.slack.say(at.ana, at.channel, "Who?", mention=True)
     (first,) = await at.ended()
     here = Location(at.bia.id, at.space, at.channel.id, thread=message.ts)
@@ -162,7 +162,7 @@ async def test_asking_again_asks_the_same_here_and_as_who_pressed(at: Table) -> 
     assert (second.text, second.place, second.author.name) == ("Who?", first.place, "Bia")
 
 
-async def test_what_was_asked_in_private_is_nobody_elses_to_ask_again(at: Table) -> None:
+async def test_nobody_else_can_repeat_a_private_question(at: Table) -> None:
     await at.slack.command(at.ana, at.channel, "/rules", "ask Who? --private")
     (first,) = await at.ended()
     intake = at.bot.intake
@@ -181,7 +181,7 @@ async def test_what_was_asked_in_private_is_nobody_elses_to_ask_again(at: Table)
     assert await at.app.request_of(elsewhere.space, first.id) is None
 
 
-async def test_a_choice_is_the_line_that_it_stands_for(at: Table) -> None:
+async def test_a_choice_sends_its_line(at: Table) -> None:
     intake = at.bot.intake
     for private in (False, True):
         chosen = choice_invocation(StoredChoice("Roll", "/rules roll 2d6"), "", private=private)
@@ -192,7 +192,7 @@ async def test_a_choice_is_the_line_that_it_stands_for(at: Table) -> None:
     assert sorted(origin.private for origin in at.origins) == [False, True]
 
 
-async def test_a_window_that_was_refused_may_be_sent_once_more(at: Table) -> None:
+async def test_a_refused_window_can_be_submitted_again(at: Table) -> None:
     reindex, here = commands.ROWS["library", "reindex"], spot(at)
     assert await at.bot.intake.perform(here, press(at, "1"), Invocation(reindex), Acks()) == ""
     at.ana.admin = True
@@ -200,20 +200,20 @@ async def test_a_window_that_was_refused_may_be_sent_once_more(at: Table) -> Non
     assert await at.app.ended(run) == "done"
 
 
-async def test_who_is_an_admin_no_more_changes_no_setting_of_the_council(at: Table) -> None:
+async def test_a_former_admin_cannot_change_the_councils_settings(at: Table) -> None:
     await at.slack.command(at.bia, at.channel, "/council", "criteria Is it true?")
     await at.ended()
     assert at.asked.author.admin
     at.bia.admin = False
     await at.slack.command(at.bia, at.channel, "/council", "criteria")
     _, shown = await at.ended(2)
-    assert shown.author.admin  # to look is for everybody, and asks nobody
+    assert shown.author.admin  # everybody may look, and Slack is not asked
     await at.slack.command(at.bia, at.channel, "/council", "criteria Is it short?")
     *_, changed = await at.ended(3)
     assert not changed.author.admin
 
 
-async def test_what_was_asked_in_a_direct_conversation_is_nobody_elses_either(at: Table) -> None:
+async def test_nobody_else_can_repeat_a_question_from_direct_messages(at: Table) -> None:
     await at.slack.say(at.ana, at.team.dm(at.ana), "Who?")
     (first,) = await at.ended()
     bia = Location(at.bia.id, at.space, at.channel.id)
@@ -224,7 +224,7 @@ async def test_what_was_asked_in_a_direct_conversation_is_nobody_elses_either(at
     assert at.requests == [first]
 
 
-async def test_the_address_of_an_answer_is_not_shown(at: Table) -> None:
+async def test_the_response_url_is_never_shown(at: Table) -> None:
     asked, ana = Invocation(ROLL, "2d6"), Person("Ana")
     request = request_of(asked, spot(at), "1", ana, response_url="https://hooks.example/secret")
     assert "secret" in request.origin
@@ -232,7 +232,7 @@ async def test_the_address_of_an_answer_is_not_shown(at: Table) -> None:
     assert "secret" not in repr(origin_of(request.origin))
 
 
-async def test_help_counts_as_little_as_what_stops(at: Table) -> None:
+async def test_help_and_stop_do_not_count_towards_the_limit(at: Table) -> None:
     for _ in range(LimitsConfig().commands):
         await at.slack.command(at.ana, at.channel, "/rules", "roll 2d6")
     await at.ended(LimitsConfig().commands)

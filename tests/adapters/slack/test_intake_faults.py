@@ -1,4 +1,4 @@
-"""What goes wrong while a request is taken in on Slack: told in one sentence, and nothing half-begun."""
+"""Faults while a request on Slack is stored: the person gets one sentence, and nothing is half done."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ NO = "CREATE TRIGGER no BEFORE INSERT ON inbox BEGIN SELECT RAISE(FAIL, 'disk I/
 
 @asynccontextmanager
 async def refusing(at: Table) -> AsyncGenerator[None]:
-    """The database takes no request in meanwhile."""
+    """The database refuses new requests inside the block."""
 
     def change(statement: str) -> None:
         with closing(sqlite3.connect(at.app.resources.config.data_dir / "sutradhar.db")) as other:
             other.execute(statement)
             other.commit()
 
-    # Beside the loop: the bot itself may be writing.
+    # In a thread: the bot itself may be writing.
     await asyncio.to_thread(change, NO)
     try:
         yield
@@ -41,7 +41,7 @@ async def refusing(at: Table) -> AsyncGenerator[None]:
         await asyncio.to_thread(change, "DROP TRIGGER no")
 
 
-async def test_a_database_that_refuses_is_told_of_and_nothing_was_begun(at: Table) -> None:
+async def test_a_refusing_database_is_reported_and_no_run_starts(at: Table) -> None:
     async with refusing(at):
         command = await at.slack.command(at.ana, at.channel, "/rules", "ask Who?")
         message = await at.slack.say(at.bia, at.channel, "Who?", mention=True)
@@ -58,7 +58,7 @@ async def test_a_database_that_refuses_is_told_of_and_nothing_was_begun(at: Tabl
 
 
 class Failing:
-    """An application that takes a request in, acknowledges it or not, and fails."""
+    """An application that fails after it has accepted a request, acknowledged or not."""
 
     def __init__(self, at: Table, fault: Exception, *, acknowledged: bool) -> None:
         self.resources = at.app.resources
@@ -79,7 +79,7 @@ class Failing:
 
 @pytest_asyncio.fixture(loop_scope="module")
 async def failing(at: Table) -> AsyncGenerator[Any]:
-    """Put an application that fails in the place of the real one."""
+    """Replace the real application by a failing one."""
     usual = at.bot.intake.app
 
     def put(fault: Exception, *, acknowledged: bool) -> Failing:
@@ -91,7 +91,7 @@ async def failing(at: Table) -> AsyncGenerator[Any]:
     at.bot.intake.app = usual
 
 
-async def test_a_fault_that_nobody_foresaw_is_a_sentence_and_its_trace_is_in_the_log(
+async def test_an_unexpected_fault_becomes_a_sentence_and_is_logged_with_its_traceback(
     at: Table, failing: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
     failing(RuntimeError("the secret of the house"), acknowledged=False)
@@ -115,7 +115,7 @@ async def test_a_fault_after_the_acknowledgement_names_the_run(at: Table, failin
     assert "(run " in whisper
 
 
-async def test_what_comes_after_the_acknowledgement_is_not_waited_for(at: Table, failing: Any) -> None:
+async def test_the_acknowledgement_does_not_wait_for_later_work(at: Table, failing: Any) -> None:
     async def ack(**_: Any) -> None:
         pass
 
@@ -132,7 +132,7 @@ async def test_what_comes_after_the_acknowledgement_is_not_waited_for(at: Table,
 @pytest.mark.parametrize(
     "text", ["half \ud83d a pair", "\x00", "<" * 4000, "a" * 7_999, "/" * 9_000, "<@>", "<!>"]
 )
-async def test_whatever_a_message_holds_it_is_taken_in_or_refused(at: Table, text: str) -> None:
+async def test_any_message_is_accepted_or_refused(at: Table, text: str) -> None:
     event = {
         "type": "message",
         "channel": at.channel.id,

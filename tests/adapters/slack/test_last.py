@@ -30,7 +30,7 @@ async def test_the_newest_messages_before_the_question_are_read_with_names(at: T
     ]
 
 
-async def test_what_a_message_shares_and_what_programs_attach_is_read_too(at: Table) -> None:
+async def test_shared_messages_and_attachments_of_programs_are_read_too(at: Table) -> None:
     channel = at.team.channel("posts")
     rule = await at.slack.say(at.bia, at.channel, "The regent never dies.")
     await at.slack.say(at.ana, channel, "Look at this", shares=rule)
@@ -45,7 +45,7 @@ async def test_what_a_message_shares_and_what_programs_attach_is_read_too(at: Ta
     ]
 
 
-async def test_in_a_thread_they_are_the_threads(at: Table) -> None:
+async def test_in_a_thread_its_newest_messages_are_read(at: Table) -> None:
     root = await at.slack.say(at.ana, at.channel, "The root.")
     await at.slack.say(at.bia, at.channel, "A reply.", thread=root)
     await at.slack.say(at.bia, at.channel, "Elsewhere.")
@@ -73,7 +73,7 @@ async def test_pinned_messages_are_read_the_newest_first(at: Table) -> None:
         await reader(at).pins(at.asked)
 
 
-async def test_what_slack_does_not_give_is_said(at: Table) -> None:
+async def test_the_answer_says_which_messages_slack_withheld(at: Table) -> None:
     await at.slack.say(at.ana, at.channel, "/rules ask Who? --last 5", mention=True)
     await at.ended()
     at.slack.fail("conversations.history", error="missing_scope")

@@ -1,4 +1,4 @@
-"""Calls wait for their turn, the most urgent first; what Slack refuses or loses is asked again where it is harmless."""
+"""Calls wait for their turn, the most urgent first; a refused or lost call is repeated where that is harmless."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ FAST = 1_200
 
 
 async def drained(now: list[float]) -> Bucket:
-    """One with nothing left in it, by a clock of the test's."""
+    """An empty bucket on the test's clock."""
     bucket = Bucket(FAST, lambda: now[0])
     while bucket.has_room():
         await bucket.turn()
@@ -55,7 +55,7 @@ def started(
     return asyncio.create_task(made())
 
 
-async def test_who_is_waited_for_most_goes_first() -> None:
+async def test_the_most_urgent_call_goes_first() -> None:
     now = [0.0]
     bucket, done = await drained(now), list[str]()
     ranks = {"passing": Rank.PASSING, "first": Rank.FIRST, "final": Rank.FINAL, "another final": Rank.FINAL}
@@ -66,8 +66,8 @@ async def test_who_is_waited_for_most_goes_first() -> None:
     assert done == ["final", "another final", "first"]
 
 
-async def test_what_only_goes_on_leaves_room_for_what_ends() -> None:
-    """A full bucket of 10; a quarter of it is kept back."""
+async def test_progress_leaves_room_for_ends() -> None:
+    """A full bucket of 10, a quarter of which is reserved for ends."""
     bucket, done = Bucket(20), list[str]()
     waiting = [started(bucket.turn, Rank.PASSING, "passing", done) for _ in range(10)]
     await asyncio.sleep(0)
@@ -79,8 +79,8 @@ async def test_what_only_goes_on_leaves_room_for_what_ends() -> None:
         task.cancel()
 
 
-async def test_what_has_begun_can_end_at_once() -> None:
-    """A full bucket of 10, in which no time passes: each end is kept room for, as long as somebody owes it."""
+async def test_what_has_started_can_end_at_once() -> None:
+    """A full bucket of 10, without passing time: room is reserved for each end that is still to come."""
     bucket, done = Bucket(20, lambda: 0.0), list[str]()
     ends = [bucket.keep_end() for _ in range(10)]
     assert None not in ends
@@ -89,7 +89,7 @@ async def test_what_has_begun_can_end_at_once() -> None:
     waiting = started(bucket.turn, Rank.PASSING, "passing", done)
     await asyncio.sleep(0)
     waiting.cancel()
-    assert done == [], "what only goes on uses no room of what has to end"
+    assert done == [], "progress uses no room that is reserved for ends"
     del ends[8:]
     await bucket.turn()
     assert bucket.keep_end(2) is None
@@ -98,7 +98,7 @@ async def test_what_has_begun_can_end_at_once() -> None:
         await asyncio.wait_for(bucket.turn(), 1)
 
 
-async def test_there_is_room_at_once_or_there_is_none() -> None:
+async def test_a_call_that_does_not_wait_gets_room_at_once_or_never() -> None:
     bucket = Bucket(6)
     for _ in range(3):
         assert bucket.has_room()
@@ -108,7 +108,7 @@ async def test_there_is_room_at_once_or_there_is_none() -> None:
         await asyncio.wait_for(bucket.turn(), 0.01)
 
 
-async def test_whoever_no_longer_waits_takes_nobodys_turn() -> None:
+async def test_a_cancelled_wait_uses_no_turn() -> None:
     now = [0.0]
     bucket, done = await drained(now), list[str]()
     gone = started(bucket.turn, Rank.FINAL, "gone", done)
@@ -120,20 +120,20 @@ async def test_whoever_no_longer_waits_takes_nobodys_turn() -> None:
     assert done == ["stays"]
 
 
-async def test_a_turn_that_has_come_and_is_not_taken_is_anothers() -> None:
+async def test_an_unused_turn_goes_to_the_next_call() -> None:
     now = [0.0]
     bucket = await drained(now)
     gone = started(bucket.turn, Rank.FINAL, "gone", [])
     await asyncio.sleep(0)
     now[0] += 60 / FAST  # room for one
-    bucket._ring()  # the turn has come before anybody knows
+    bucket._ring()  # the turn was granted, but the waiting task has not run yet
     gone.cancel()
     await asyncio.wait([gone])
     assert gone.cancelled()
     assert bucket.has_room()
 
 
-async def test_a_pause_holds_up_everybody() -> None:
+async def test_a_pause_delays_every_call() -> None:
     bucket, loop = Bucket(FAST), asyncio.get_running_loop()
     bucket.pause(0.2)
     assert not bucket.has_room()
@@ -142,7 +142,7 @@ async def test_a_pause_holds_up_everybody() -> None:
     assert 0.2 <= loop.time() - began < 10
 
 
-async def test_what_nobody_uses_is_not_kept() -> None:
+async def test_unused_buckets_are_forgotten() -> None:
     limits = Limits()
     for n in range(5_001):
         limits.at(f"T{n}", "chat.update")
@@ -151,7 +151,7 @@ async def test_what_nobody_uses_is_not_kept() -> None:
     assert limits.at("T1", "chat.postMessage") is used
 
 
-def test_the_figures_are_those_that_the_loopback_slack_holds_us_to() -> None:
+def test_the_limits_are_those_of_the_loopback_slack() -> None:
     tiers = {2: 20, 3: 50, 4: 100}
     parts: list[Any] = [web_chat, web_conversations, web_people, web_streams, web_views]
     methods = [method for part in parts for method in part.METHODS if method.tier in tiers]
@@ -161,7 +161,7 @@ def test_the_figures_are_those_that_the_loopback_slack_holds_us_to() -> None:
     }
 
 
-def test_nothing_that_posts_is_done_twice() -> None:
+def test_calls_that_post_are_never_repeated() -> None:
     assert not [
         method for method in REPEATABLE if method.startswith(("chat.post", "chat.start", "chat.append"))
     ]
@@ -185,7 +185,7 @@ class Wire:
         return [message.text for message in self.channel.messages]
 
     def calls(self, method: str) -> list[int]:
-        """The statuses of all calls of it."""
+        """The statuses of all calls of the method."""
         return [call.status for call in self.slack.calls if call.method == method]
 
 
@@ -197,7 +197,7 @@ async def wire() -> AsyncIterator[Wire]:
         await clients.close()
 
 
-async def test_a_refusal_for_haste_is_waited_out(wire: Wire) -> None:
+async def test_a_rate_limited_call_waits_and_is_repeated(wire: Wire) -> None:
     ts = await wire.post()
     wire.slack.fail("chat.update", status=429, retry_after=1)
     first = wire.client.chat_update(channel=wire.channel.id, ts=ts, text="first")
@@ -207,11 +207,11 @@ async def test_a_refusal_for_haste_is_waited_out(wire: Wire) -> None:
     await asyncio.gather(task, second)
     refused, *later = [call for call in wire.slack.calls if call.method == "chat.update"]
     assert [call.status for call in later] == [200, 200]
-    assert min(call.at for call in later) - refused.at > 0.9, "nothing was sent into the pause"
+    assert min(call.at for call in later) - refused.at > 0.9, "nothing was sent during the pause"
 
 
-async def test_an_edit_that_only_goes_on_does_not_wait_out_a_refusal(wire: Wire) -> None:
-    """It would hold up the channel's other messages, and be old by then."""
+async def test_a_progress_edit_does_not_wait_after_a_429(wire: Wire) -> None:
+    """Waiting would delay the channel's other messages, and the edit would be outdated."""
     ts = await wire.post()
     wire.slack.fail("chat.update", status=429, retry_after=30)
     urgency.set(Rank.PASSING)
@@ -220,18 +220,18 @@ async def test_an_edit_that_only_goes_on_does_not_wait_out_a_refusal(wire: Wire)
             await wire.client.chat_update(channel=wire.channel.id, ts=ts, text="and so on")
 
 
-async def test_a_stream_is_not_waited_for(wire: Wire) -> None:
+async def test_starting_a_stream_does_not_wait_for_room(wire: Wire) -> None:
     root = await wire.slack.say(wire.ana, wire.channel, "hello")
     wire.slack.fail("chat.startStream", status=429, retry_after=30)
     assert wire.client.bucket("chat.startStream").has_room()
     async with asyncio.timeout(20):
         with pytest.raises(Unavailable):
             await wire.client.chat_startStream(channel=wire.channel.id, thread_ts=root.ts)
-    assert not wire.client.bucket("chat.startStream").has_room(), "Slack has said that there is no room"
+    assert not wire.client.bucket("chat.startStream").has_room(), "Slack has answered 429"
     assert wire.client.bucket("chat.stopStream").has_room()
 
 
-async def test_one_channels_haste_is_not_anothers(wire: Wire) -> None:
+async def test_a_429_in_one_channel_does_not_delay_another(wire: Wire) -> None:
     wire.slack.fail("chat.postMessage", status=429, retry_after=1)
     slow = asyncio.create_task(wire.post("slow"))
     await wire.slack.until(lambda: 429 in wire.calls("chat.postMessage"))
@@ -241,8 +241,8 @@ async def test_one_channels_haste_is_not_anothers(wire: Wire) -> None:
     assert wire.said == ["quick", "slow"]
 
 
-async def test_what_only_goes_on_waits_but_a_moment(wire: Wire) -> None:
-    """It would be old by then, and its message could not be ended meanwhile."""
+async def test_progress_waits_only_briefly(wire: Wire) -> None:
+    """Otherwise it would be outdated, and its message could not be finished meanwhile."""
     ts = await wire.post()
     while (bucket := wire.client.bucket("chat.update")).has_room():
         await bucket.turn()
@@ -257,14 +257,14 @@ async def test_what_only_goes_on_waits_but_a_moment(wire: Wire) -> None:
 
 
 @pytest.mark.parametrize("fault", [{"lost": True}, {"status": 0}, {"status": 503}])
-async def test_a_post_that_may_have_arrived_is_not_made_twice(wire: Wire, fault: dict[str, Any]) -> None:
+async def test_a_post_that_may_have_arrived_is_not_repeated(wire: Wire, fault: dict[str, Any]) -> None:
     wire.slack.fail("chat.postMessage", **fault)
     with pytest.raises(Unsure):
         await wire.post()
     assert len(wire.calls("chat.postMessage")) == 1
 
 
-async def test_what_comes_to_the_same_is_asked_again(wire: Wire) -> None:
+async def test_idempotent_calls_are_repeated(wire: Wire) -> None:
     ts = await wire.post()
     wire.slack.fail("chat.update", status=0)
     await wire.client.chat_update(channel=wire.channel.id, ts=ts, text="again")
@@ -273,7 +273,7 @@ async def test_what_comes_to_the_same_is_asked_again(wire: Wire) -> None:
     assert (await wire.client.users_info(user=wire.ana.id))["ok"]
 
 
-async def test_what_the_workspace_does_not_offer_is_not_asked_of_it_again_that_day(wire: Wire) -> None:
+async def test_a_feature_that_a_workspace_lacks_is_not_tried_again_that_day(wire: Wire) -> None:
     status, team = "assistant.threads.setStatus", wire.channel.team
     where: dict[str, Any] = {"channel_id": wire.channel.id, "thread_ts": "1.1"}
     refused = ("missing_scope", "unknown_method", "feature_not_enabled", "not_allowed", "paid_plan_required")
@@ -288,11 +288,11 @@ async def test_what_the_workspace_does_not_offer_is_not_asked_of_it_again_that_d
         if n % 2:
             wire.client.refused[status] -= REFUSED_S
         else:
-            wire.clients.forget(team.id)  # as when the app is installed anew
+            wire.clients.forget(team.id)  # as when the app is installed again
             wire.client = wire.clients.of(team.id, wire.slack.bot_token)
 
 
-async def test_a_refusal_for_one_thread_says_nothing_of_the_others(wire: Wire) -> None:
+async def test_a_refusal_in_one_thread_does_not_affect_others(wire: Wire) -> None:
     root = await wire.slack.say(wire.ana, wire.channel, "hello")
     where: dict[str, Any] = {"channel_id": wire.channel.id, "thread_ts": root.ts}
     for error in (
@@ -307,7 +307,7 @@ async def test_a_refusal_for_one_thread_says_nothing_of_the_others(wire: Wire) -
             await wire.client.agents_sessions_setStatus(**where, status="active")
         await wire.client.agents_sessions_setStatus(**where, status="active")
     ts = await wire.post()
-    wire.slack.fail("chat.update", error="missing_scope")  # an answer cannot do without
+    wire.slack.fail("chat.update", error="missing_scope")  # an answer needs this method
     for text in ("refused", "again"):
         with suppress(PlaceClosed):
             await wire.client.chat_update(channel=wire.channel.id, ts=ts, text=text)

@@ -1,4 +1,4 @@
-"""What a message says once Slack's wrapping is taken off."""
+"""A message's text without Slack's markup."""
 
 from __future__ import annotations
 
@@ -40,22 +40,22 @@ async def name(user: str) -> str:
         ("half a \ud83d pair", "half a \ufffd pair"),
     ],
 )
-async def test_words_are_as_the_person_sees_them(text: str, sentence: str) -> None:
+async def test_the_text_is_as_the_person_sees_it(text: str, sentence: str) -> None:
     assert await text_without_mention(text, ME, name) == sentence
 
 
-def test_the_bot_is_named_anywhere_or_not_at_all() -> None:
+def test_a_mention_of_the_bot_is_found_anywhere_in_the_text() -> None:
     assert mentions("who <@U0BOT|bot>?", ME)
     assert not mentions("who <@U0BOTX>? &lt;@U0BOT&gt;", ME)
 
 
-def test_others_are_called_by_name_by_group_or_all_at_once() -> None:
+def test_other_mentions_become_names_of_people_and_groups() -> None:
     assert not calls_others("<@U0BOT> hello <#C1>", ME)
     for text in ("<@U1> hello", "<@U0BOT> <@U1>", "<!here>", "<!subteam^S1|@players>", "<!channel>"):
         assert calls_others(text, ME)
 
 
-def test_commands_are_shown_as_they_can_be_typed_there() -> None:
+def test_commands_are_named_as_they_can_be_typed_in_each_place() -> None:
     sentence = "Did you mean /rules ask? `/help` and `/stop`; see /rules or a/rules ask."
     assert as_typed(sentence, thread=False) == (
         "Did you mean /rules ask? `/sutradhar help` and `/sutradhar stop`; see /rules or a/rules ask."
@@ -94,5 +94,5 @@ async def test_many_blanks_before_a_mention_take_no_time() -> None:
         ("", False),
     ],
 )
-def test_what_files_are_for_is_known_by_what_stands_beside_them(line: str, reads: bool) -> None:
+def test_the_text_beside_files_decides_their_use(line: str, reads: bool) -> None:
     assert reads_files(line) == reads

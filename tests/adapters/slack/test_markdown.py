@@ -1,4 +1,4 @@
-"""Markdown for Slack: what it draws stays, what it does not is drawn otherwise, and a growing text is only added to."""
+"""Markdown for Slack: supported markup stays, the rest is replaced, and a growing text is only extended."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def joined(found: list[Piece]) -> str:
         "It says so [1][2], see https://a.example/b_c.",
     ],
 )
-def test_what_slack_draws_stays_as_it_is(text: str) -> None:
+def test_markup_that_slack_supports_is_unchanged(text: str) -> None:
     assert safe(text).replace("\u200b", "") == text
 
 
@@ -48,7 +48,7 @@ def test_a_wide_table_becomes_a_list() -> None:
     assert shown.startswith("_Name · What it does_\n- **Light**: shines shines")
 
 
-def test_a_table_in_a_quotation_is_drawn_as_everywhere_else() -> None:
+def test_a_table_in_a_quotation_looks_as_everywhere_else() -> None:
     """A council shows what its members say as quotations."""
     text = quoted("Mine:\n\n| Spell | Level |\n|---|---|\n| Light | 0 |\n\nSo I say.")
     assert safe(f"**Member 1**\n\n{text}\n\nAfter") == (
@@ -63,7 +63,7 @@ def test_a_table_in_a_quotation_is_drawn_as_everywhere_else() -> None:
     assert "```" not in safe("| a |\n|---|\n> | b |").split("```")[2]
 
 
-def test_other_ways_to_write_the_same_are_written_in_one() -> None:
+def test_equivalent_markup_is_normalised() -> None:
     assert safe("+ a\n* b\n3) c") == "- a\n- b\n3. c"
     assert safe("~~~python\nx\n~~~") == "```python\nx\n```"
     assert safe("- ```\n  x\n  ```") == "•\n```\nx\n```"
@@ -73,7 +73,7 @@ def test_other_ways_to_write_the_same_are_written_in_one() -> None:
     assert safe("![a map](https://a.example/m.png)") == "[a map](https://a.example/m.png)"
 
 
-def test_code_can_neither_be_left_nor_be_entered_by_accident() -> None:
+def test_code_neither_ends_nor_begins_by_accident() -> None:
     assert safe("```\na ``` b\n```").replace("\u200b", "") == "```\na ``` b\n```"
     assert safe("```\na ``` b\n```").count("```") == 2
     assert safe("one ` tick") == "one ˋ tick"
@@ -94,7 +94,7 @@ def test_markdown_becomes_slacks_own_markup() -> None:
     st.sampled_from(["", " and more words", "](https://e.com)`"]),
     st.data(),
 )
-def test_what_has_been_shown_of_a_growing_text_stays(
+def test_the_shown_part_of_a_growing_text_never_changes(
     before: str, text: str, after: str, data: st.DataObject
 ) -> None:
     text = before + text + after
@@ -133,7 +133,7 @@ def test_what_has_been_shown_of_a_growing_text_stays(
         ("日本語の文" * 20, "日本語の文" * 20),
     ],
 )
-def test_half_a_construct_is_held_back(text: str, shown: str) -> None:
+def test_incomplete_markup_is_held_back(text: str, shown: str) -> None:
     assert joined(pieces(text, whole=False)) == shown
 
 
@@ -145,16 +145,16 @@ def test_a_long_table_is_shown_part_by_part() -> None:
     assert "spell 199" in safe("| a | b |\n|---|---|\n" + rows)
 
 
-def test_a_line_of_quotation_marks_is_a_quotation_however_many_they_are() -> None:
+def test_a_line_of_many_quotation_marks_is_a_quotation() -> None:
     assert converted("> > # Bells") == "> > *Bells*"
     assert converted(">" * 5_000 + "a") == "> " * 5_000 + "a"
 
 
-def test_the_states_of_a_growing_text_leave_little_in_memory() -> None:
+def test_the_states_of_a_growing_text_use_little_memory() -> None:
     words, before = [f"word{n}" for n in range(400)], _pieces_in_memory()
     for length in range(1, len(words), 4):
         pieces(" ".join(words[:length]), whole=False)
-    assert _pieces_in_memory() - before < 5_000, "of 20,000 that these states had"
+    assert _pieces_in_memory() - before < 5_000, "out of 20,000 blocks in these states"
 
 
 def _pieces_in_memory() -> int:

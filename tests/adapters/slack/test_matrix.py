@@ -40,12 +40,12 @@ def door(at: Table, monkeypatch: pytest.MonkeyPatch) -> Iterator[Door]:
     intake: Any = at.bot.intake
     monkeypatch.setattr(intake, "count", lambda *asked: None)
     at.channel = at.team.channel("matrix")
-    # The table's works are scripts; a button of a story's is checked by the story.
+    # The table's works are scripts; the story work checks the buttons of stories itself.
     works = {**at.app.works, "story": at.app.works["rules"]}
     monkeypatch.setattr(at.app.dispatcher, "_works", works)
     monkeypatch.setattr(
         at.app.dispatcher, "check", nothing
-    )  # of what is typed into a window; the door comes after it
+    )  # checks of a window's text, before the rules are checked
     door = Door(at.app)
     door.touch = at.slack.touch
     yield door
@@ -106,7 +106,7 @@ async def window(at: Table, row: Verb, who: User) -> None:
 
 
 async def voice_message(at: Table, who: User) -> None:
-    """The press that plays what somebody has said."""
+    """The press that answers a person's recorded words."""
     run = await asked(at, HEAR, who)
     offers = at.app.resources.records.offers
     await offers.keep(at.space, run, HEARD, ["How far?"], author_id=who.id)
@@ -126,7 +126,7 @@ SLACK: dict[str, Way] = {
 
 
 async def asked(at: Table, row: Verb, who: User) -> str:
-    """The run of a request of somebody's, always the same."""
+    """The run of one fixed request by this person."""
     run = event_id(PLATFORM, at.space, f"{row.path} {who.id}")
     origin = Origin("here", at.channel.id, who.id, at.space)
     author = Author(who.id, who.name)
@@ -136,7 +136,7 @@ async def asked(at: Table, row: Verb, who: User) -> str:
 
 
 async def answer(at: Table, button: str) -> Message:
-    """An answer with this button, which is posted once: Slack takes one message a second in a channel."""
+    """An answer with this button, posted only once: Slack accepts one message a second in a channel."""
     for message in at.channel.messages:
         if any(
             element.get("action_id") == button
@@ -152,14 +152,14 @@ def place(at: Table) -> Place:
 
 
 def rules(at: Table) -> list[Rule]:
-    """Every rule that can refuse Ana something; she belongs to the group that they name."""
+    """Every rule that can refuse Ana something; she is a member of the group that they name."""
     group = at.team.group("them", [at.ana])
     at.bot.groups._cached.clear()
     return matrix.rules(at.ana.id, group.id, at.channel.id)
 
 
 async def refusal(door: Door, at: Table, row: Verb, way: str, who: User) -> str:
-    """The key with which the door has refused it, "" where it was let in."""
+    """The key of the sentence that refused it, "" if it was accepted."""
     before = len(door.seen)
     await SLACK[way](at, row, who)
     await at.slack.until(lambda: len(door.seen) > before)
@@ -170,7 +170,7 @@ async def refusal(door: Door, at: Table, row: Verb, way: str, who: User) -> str:
 
 
 def cases() -> list[tuple[Verb, str]]:
-    """No file comes with a command."""
+    """The cases to try; a command has no files."""
     return [
         (row, way)
         for way in SLACK
@@ -180,7 +180,7 @@ def cases() -> list[tuple[Verb, str]]:
 
 
 async def tried(door: Door, at: Table, chosen: Callable[[int, int, int], bool]) -> int:
-    """Try the cases of each rule, by their numbers; how many."""
+    """Try the numbered cases of each rule; returns how many were tried."""
     every, number = rules(at), 0
     for n, rule in enumerate(every):
         mine = [case for m, case in enumerate(cases()) if chosen(n, m, len(every))]
@@ -195,23 +195,21 @@ async def tried(door: Door, at: Table, chosen: Callable[[int, int, int], bool]) 
     return number
 
 
-async def test_each_verb_comes_to_the_door_by_each_way_in_under_one_rule_after_the_other(
-    at: Table, door: Door
-) -> None:
+async def test_every_verb_is_checked_against_the_rules_by_every_way_in(at: Table, door: Door) -> None:
     assert await tried(door, at, lambda rule, case, all: case % all == rule) == len(cases())
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("n", range(len(matrix.rules("", "", ""))))
-async def test_each_rule_holds_for_each_verb_by_each_way_in(at: Table, door: Door, n: int) -> None:
+async def test_every_rule_applies_to_every_verb_by_every_way_in(at: Table, door: Door, n: int) -> None:
     part = 1 if ALL else PART
     assert await tried(door, at, lambda rule, case, _: rule == n and (rule + case) % part == 0) >= (
         len(cases()) // part
     )
 
 
-async def test_spoken_words_come_to_the_door(at: Table, door: Door) -> None:
+async def test_spoken_words_are_checked_against_the_rules(at: Table, door: Door) -> None:
     for rule in rules(at):
         await matrix.put(door.app, place(at), at.ana.id, rule)
         for work in ("rules", "council", "story", "course", "script"):
@@ -227,7 +225,7 @@ async def test_spoken_words_come_to_the_door(at: Table, door: Door) -> None:
         await matrix.lift(door.app, place(at), rule)
 
 
-async def test_what_members_of_another_workspace_may_do_is_the_same_by_each_way_in(
+async def test_members_of_another_workspace_have_the_same_rights_by_every_way_in(
     at: Table, door: Door
 ) -> None:
     eva = at.slack.workspace("Guests", installed=False).user("Eva", admin=True)
@@ -235,14 +233,14 @@ async def test_what_members_of_another_workspace_may_do_is_the_same_by_each_way_
     for n, allowed in enumerate(FOR_STRANGERS):
         await door.app.settings.set(place(at), "admin", OUTSIDERS, allowed, "channel")
         for m, (row, way) in enumerate(cases()):
-            # A part of them: the door is asked about each in tests/works/test_matrix.py.
+            # Only a part of them: tests/works/test_matrix.py checks the rules for each.
             if m % (3 * len(FOR_STRANGERS)) != n or way not in ("mention", "button"):
                 continue
             key = await refusal(door, at, row, way, eva)
             assert key == matrix.refuses_strangers(row, allowed), (allowed, way, row.path)
 
 
-async def test_what_is_answered_in_private_is_so_by_each_command_and_mention(at: Table, door: Door) -> None:
+async def test_private_verbs_are_private_by_command_and_by_mention(at: Table, door: Door) -> None:
     await door.app.settings.set(place(at), "admin", ANSWERS, IN_PRIVATE, "channel")
     offered = [row for row in rows_of("typed") if row.option(PRIVATE.name) is not None]
     assert len(offered) > 5
@@ -254,7 +252,7 @@ async def test_what_is_answered_in_private_is_so_by_each_command_and_mention(at:
 
 
 @pytest.mark.parametrize(("work", "private"), [("rules", True), ("course", True), ("story", False)])
-async def test_a_spoken_question_is_answered_in_private_where_a_typed_one_is(
+async def test_a_spoken_question_is_as_private_as_a_typed_one(
     at: Table, door: Door, work: str, private: bool
 ) -> None:
     await door.app.settings.set(place(at), "admin", ANSWERS, IN_PRIVATE, "channel")

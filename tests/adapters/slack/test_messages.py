@@ -1,4 +1,4 @@
-"""What people say on Slack: what of it is for the bot, and what it makes of it."""
+"""Messages on Slack: which of them are for the bot, and which requests they become."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ async def test_a_mention_is_two_events_and_one_question_in_its_own_thread(at: Ta
     assert not at.origin.earlier
 
 
-async def test_what_is_delivered_again_is_not_done_again(at: Table) -> None:
+async def test_a_redelivered_event_is_not_repeated(at: Table) -> None:
     message = await at.slack.say(at.ana, at.channel, "Who?", mention=True)
     at.slack.redeliver(message, reason="http_timeout")
     await at.slack.until(lambda: all(len(delivery.tries) == 2 for delivery in message.sent))
@@ -48,7 +48,7 @@ async def test_what_is_delivered_again_is_not_done_again(at: Table) -> None:
     assert at.asked.text == "Who?"
 
 
-async def test_what_comes_over_a_second_socket_as_well_is_done_once(at: Table) -> None:
+async def test_an_event_on_two_sockets_is_handled_once(at: Table) -> None:
     message = await at.slack.say(at.ana, at.channel, "Who?", mention=True)
     at.slack.duplicate(message)
     await at.slack.until(
@@ -59,14 +59,14 @@ async def test_what_comes_over_a_second_socket_as_well_is_done_once(at: Table) -
     assert at.asked.text == "Who?"
 
 
-async def test_a_mention_may_stand_anywhere_and_others_keep_their_names(at: Table) -> None:
+async def test_the_mention_may_be_anywhere_and_other_mentions_become_names(at: Table) -> None:
     text = f"Does {at.bia.mention} know, {at.team.bot.mention} , what <#{at.channel.id}> is?"
     await at.slack.say(at.ana, at.channel, text)
     await at.ended()
     assert at.asked.text == f"Does @Bia know, , what #{at.channel.id} is?"
 
 
-async def test_everything_in_a_direct_conversation_is_for_the_bot(at: Table) -> None:
+async def test_every_direct_message_is_for_the_bot(at: Table) -> None:
     dm = at.team.dm(at.ana)
     root = await at.slack.say(at.ana, dm, "Who is it?")
     await at.ended()
@@ -76,7 +76,7 @@ async def test_everything_in_a_direct_conversation_is_for_the_bot(at: Table) -> 
     assert second.text == "And @Bia?"
 
 
-async def test_a_group_of_direct_messages_is_like_a_channel(at: Table) -> None:
+async def test_a_group_direct_message_is_like_a_channel(at: Table) -> None:
     group = at.team.group_dm(at.ana, at.bia)
     await at.slack.say(at.bia, group, "Shall we play on Friday?")
     root = await at.slack.say(at.ana, group, "Who is it?", mention=True)
@@ -89,10 +89,12 @@ async def test_a_group_of_direct_messages_is_like_a_channel(at: Table) -> None:
     await at.slack.command(at.bia, group, "/rules", "ask Where?")
     *_, third = await at.ended(3)
     assert (third.place.channel, at.origins[2].home) == (group.id, "thread")
-    assert [origin.private for origin in at.origins] == [False] * 3, "others there read the answers"
+    assert [origin.private for origin in at.origins] == [False] * 3, (
+        "others in the conversation read the answers"
+    )
 
 
-async def test_the_thread_of_a_group_of_direct_messages_is_read(at: Table) -> None:
+async def test_the_thread_of_a_group_direct_message_is_read(at: Table) -> None:
     group = at.team.group_dm(at.ana, at.bia)
     root = await at.slack.say(at.bia, group, "The bridge is out.")
     await at.slack.say(at.ana, group, "What now?", thread=root, mention=True)
@@ -101,12 +103,12 @@ async def test_the_thread_of_a_group_of_direct_messages_is_read(at: Table) -> No
     assert await reader(request) == "Bia: The bridge is out."
     at.team.scopes -= {"mpim:history"}
     try:
-        assert await reader(request) == "", "the app was installed before it asked for that"
+        assert await reader(request) == "", "the app was installed before it asked for this scope"
     finally:
         at.team.scopes |= {"mpim:history"}
 
 
-async def test_what_is_said_to_others_is_not_heard(at: Table) -> None:
+async def test_messages_to_other_people_are_ignored(at: Table) -> None:
     await at.slack.say(at.ana, at.channel, "Who?")
     root = await at.slack.say(at.ana, at.channel, "A thread of people")
     await at.slack.say(at.bia, at.channel, "stop", thread=root)
@@ -116,7 +118,7 @@ async def test_what_is_said_to_others_is_not_heard(at: Table) -> None:
     assert at.origin.message == message.ts
 
 
-async def test_who_talks_to_others_in_a_thread_is_not_looked_up(at: Table) -> None:
+async def test_people_who_talk_to_others_in_a_thread_are_not_looked_up(at: Table) -> None:
     people = [at.team.user(f"Guest {n}") for n in range(20)]
     root = await at.slack.say(people[0], at.channel, "A thread of people")
     for person in people:
@@ -133,7 +135,7 @@ async def test_who_talks_to_others_in_a_thread_is_not_looked_up(at: Table) -> No
 
 @pytest_asyncio.fixture(loop_scope="module")
 async def slow(at: Table) -> AsyncGenerator[asyncio.Event]:
-    """Lets the slow question be answered."""
+    """Call this to let the slow question be answered."""
     answered = asyncio.Event()
 
     async def think(run: Run) -> AsyncGenerator[Event, None]:
@@ -147,14 +149,14 @@ async def slow(at: Table) -> AsyncGenerator[asyncio.Event]:
 
 @pytest_asyncio.fixture(loop_scope="module")
 async def held(at: Table) -> Message:
-    """The root of a thread that the bot has opened, for the conversation "talk"."""
+    """The root of a thread that the bot opened, with the conversation "talk"."""
     root = await at.slack.say(at.ana, at.channel, "A root")
     thread = f"{at.channel.id}:{root.ts}"
     await at.app.resources.records.threads.bind(at.space, at.channel.id, "talk", thread)
     return root
 
 
-async def test_replies_in_a_thread_of_the_bots_need_no_mention(at: Table, held: Message) -> None:
+async def test_replies_in_the_bots_threads_need_no_mention(at: Table, held: Message) -> None:
     aside = ("// not this", "((nor this", f"{at.bia.mention} what do you think?", "@here, look")
     for text in aside:
         await at.slack.say(at.ana, at.channel, text, thread=held)
@@ -165,14 +167,16 @@ async def test_replies_in_a_thread_of_the_bots_need_no_mention(at: Table, held: 
     assert (at.origin.home, at.origin.thread, at.origin.earlier) == ("here", held.ts, False)
 
 
-async def test_what_is_private_is_answered_apart_and_knows_its_thread(at: Table, held: Message) -> None:
+async def test_a_private_question_is_answered_separately_and_knows_its_thread(
+    at: Table, held: Message
+) -> None:
     await at.slack.say(at.ana, at.channel, "/rules roll 2d6 --private", thread=held)
     await at.ended()
     assert (at.origin.home, at.origin.thread) == ("alone", held.ts)
 
 
-async def test_what_is_said_in_a_thread_is_taken_in_in_its_order(at: Table, held: Message) -> None:
-    slowly = at.slack.fail("users.info", delay=0.3)  # whoever speaks first is known last
+async def test_messages_of_a_thread_are_stored_in_order(at: Table, held: Message) -> None:
+    slowly = at.slack.fail("users.info", delay=0.3)  # the first speaker's name arrives last
     await at.slack.say(at.bia, at.channel, "One?", thread=held, wait=False)
     await at.slack.until(lambda: slowly not in at.slack.faults.waiting)
     await at.slack.say(at.ana, at.channel, "Two?", thread=held)
@@ -188,7 +192,7 @@ async def test_a_thread_with_a_conversation_is_held(at: Table) -> None:
     assert (at.asked.work, at.asked.verb, at.asked.text) == ("council", "ask", "And why?")
 
 
-async def test_a_thread_with_a_question_on_its_way_is_held(at: Table, slow: asyncio.Event) -> None:
+async def test_a_thread_with_a_pending_question_is_held(at: Table, slow: asyncio.Event) -> None:
     root = await at.slack.say(at.ana, at.channel, SLOW, mention=True)
     await at.begun(1)
     await at.slack.say(at.bia, at.channel, "And then?", thread=root)
@@ -197,7 +201,7 @@ async def test_a_thread_with_a_question_on_its_way_is_held(at: Table, slow: asyn
     assert second.text == "And then?"
 
 
-async def test_the_first_mention_in_a_thread_of_people_asks_for_what_was_said_before(at: Table) -> None:
+async def test_the_first_mention_in_a_thread_reads_the_earlier_messages(at: Table) -> None:
     root = await at.slack.say(at.ana, at.channel, "The siege of the mill")
     await at.slack.say(at.bia, at.channel, "rules ask Who won it?", thread=root, mention=True)
     await at.ended()
@@ -226,14 +230,14 @@ async def test_the_first_mention_in_a_thread_of_people_asks_for_what_was_said_be
         ("stop the orc", "rules ask", "stop the orc"),
     ],
 )
-async def test_a_command_may_be_written_without_its_slash(at: Table, text: str, path: str, rest: str) -> None:
+async def test_a_command_works_without_its_slash(at: Table, text: str, path: str, rest: str) -> None:
     await at.slack.say(at.ana, at.channel, text, mention=True)
     await at.ended()
     asked = at.asked
     assert (asked.verb if asked.work == "house" else f"{asked.work} {asked.verb}", asked.text) == (path, rest)
 
 
-async def test_help_in_a_message_is_shown_to_the_person_alone(at: Table) -> None:
+async def test_help_by_message_is_ephemeral(at: Table) -> None:
     await at.slack.say(at.ana, at.channel, "help rules roll", mention=True)
     await at.slack.until(lambda: at.whispers(at.ana))
     (shown,) = at.whispers(at.ana)
@@ -254,7 +258,7 @@ async def test_a_mention_without_a_word_gets_a_hint_once(at: Table) -> None:
     assert "Can a grappled creature cast spells?" in hint
 
 
-async def test_what_is_in_place_can_be_asked_in_a_thread_and_is_told_once(at: Table) -> None:
+async def test_setup_by_message_in_a_thread_is_answered_once(at: Table) -> None:
     root = await at.slack.say(at.ana, at.channel, "who is in charge?")
     message = await at.slack.say(at.bia, at.channel, "setup", thread=root, mention=True)
     await at.slack.until(lambda: at.whispers(at.bia))
@@ -265,7 +269,7 @@ async def test_what_is_in_place_can_be_asked_in_a_thread_and_is_told_once(at: Ta
     assert at.requests == []
 
 
-async def test_what_is_wrong_with_a_line_is_told_once_to_the_person_alone(at: Table) -> None:
+async def test_an_error_in_a_line_is_reported_once_to_its_writer_alone(at: Table) -> None:
     message = await at.slack.say(at.ana, at.channel, "/rulez ask Who?", mention=True)
     assert len(message.sent) == 2
     await at.slack.until(lambda: at.whispers(at.ana))
@@ -275,7 +279,7 @@ async def test_what_is_wrong_with_a_line_is_told_once_to_the_person_alone(at: Ta
     assert at.requests == []
 
 
-async def test_files_come_with_the_command_that_wants_them(at: Table) -> None:
+async def test_files_are_passed_to_the_command_beside_them(at: Table) -> None:
     book = ("grapple rules.md", b"# Grappled\n")
     message = await at.slack.say(at.bia, at.channel, "library add --shelf rules", mention=True, files=[book])
     await at.ended()
@@ -286,16 +290,16 @@ async def test_files_come_with_the_command_that_wants_them(at: Table) -> None:
     assert at.whispers(at.bia) == []
 
 
-async def test_who_adds_no_file_is_told_how_it_is_done_here(at: Table) -> None:
+async def test_adding_a_book_without_a_file_explains_how_to_attach_one(at: Table) -> None:
     await at.slack.say(at.bia, at.channel, "library add --shelf rules", mention=True)
     await at.slack.until(lambda: at.whispers(at.bia))
     (whisper,) = at.whispers(at.bia)
     assert "Attach them to a message" in whisper
-    assert "handbook.md notes/" not in whisper, "no paths are typed here"
+    assert "handbook.md notes/" not in whisper, "paths cannot be typed on Slack"
     assert at.requests == []
 
 
-async def test_a_picture_comes_with_a_question_and_is_none_by_itself(at: Table) -> None:
+async def test_a_picture_is_passed_on_with_a_question_and_is_no_question_itself(at: Table) -> None:
     rune = ("rune.png", png())
     await at.slack.say(at.ana, at.channel, "What does it do?", mention=True, files=[rune])
     await at.ended()
@@ -317,11 +321,11 @@ async def test_files_without_a_command_get_a_hint(at: Table) -> None:
     assert at.requests == []
 
 
-async def test_the_acknowledgement_comes_once_the_question_is_kept_and_not_before(at: Table) -> None:
+async def test_a_question_is_acknowledged_only_once_it_is_stored(at: Table) -> None:
     database = at.app.resources.config.data_dir / "sutradhar.db"
     count = "SELECT count(*) FROM inbox WHERE channel = ?"
     with closing(sqlite3.connect(database, isolation_level=None, check_same_thread=False)) as other:
-        # Beside the loop: the bot itself may be writing.
+        # In a thread: the bot itself may be writing.
         await asyncio.to_thread(other.execute, "BEGIN IMMEDIATE")
         message = await at.slack.say(at.ana, at.channel, "Who?", mention=True, wait=False)
         acknowledged = [asyncio.create_task(delivery.first.wait()) for delivery in message.sent]
@@ -336,7 +340,7 @@ async def test_the_acknowledgement_comes_once_the_question_is_kept_and_not_befor
 
 
 @pytest.mark.parametrize("ours", [True, False], ids=["a thread of ours", "a thread of people"])
-async def test_slacks_own_stop_button_stops_what_runs_in_the_thread(
+async def test_slacks_own_stop_button_stops_the_runs_of_the_thread(
     at: Table, held: Message, slow: asyncio.Event, ours: bool
 ) -> None:
     root = held if ours else await at.slack.say(at.ana, at.channel, "A thread of people")
@@ -352,7 +356,7 @@ async def test_slacks_own_stop_button_stops_what_runs_in_the_thread(
     assert await at.app.ended(run.id) == "stopped"
 
 
-async def test_only_a_line_that_begins_like_a_command_is_one() -> None:
+async def test_only_a_line_that_begins_with_a_command_is_a_command() -> None:
     assert command_of("what do the rules ask of me?") is None
     assert command_of("rules") is None
     assert command_of("help rules ask") == "/help rules ask"
@@ -362,7 +366,7 @@ async def test_only_a_line_that_begins_like_a_command_is_one() -> None:
 
 
 @pytest.mark.parametrize("direct", [True, False])
-async def test_stop_where_no_thread_is_stops_what_its_writer_has_begun_there(
+async def test_stop_outside_threads_stops_its_writers_runs_in_the_channel(
     at: Table, slow: asyncio.Event, direct: bool
 ) -> None:
     where = at.team.dm(at.ana) if direct else at.channel
@@ -380,7 +384,7 @@ async def test_stop_where_no_thread_is_stops_what_its_writer_has_begun_there(
     assert at.origins[-1].thread == message.ts
 
 
-async def test_a_mention_that_comes_before_its_files_waits_for_them(at: Table) -> None:
+async def test_a_mention_that_arrives_before_its_files_waits_for_them(at: Table) -> None:
     book = ("rules.md", b"# Grappled")
     wanted = at.slack.files.new(at.bia, *book, len(book[1])).payload()
     said = {
@@ -399,7 +403,7 @@ async def test_a_mention_that_comes_before_its_files_waits_for_them(at: Table) -
     assert at.whispers(at.bia) == []
 
 
-async def test_a_mention_that_is_added_later_asks_once(at: Table) -> None:
+async def test_a_mention_added_by_an_edit_asks_once(at: Table) -> None:
     message = await at.slack.say(at.ana, at.channel, "Who won?")
     now = {
         **message.payload(),
@@ -414,7 +418,7 @@ async def test_a_mention_that_is_added_later_asks_once(at: Table) -> None:
     assert at.asked.text == "Who won?"
 
 
-async def test_who_says_nothing_to_the_bot_is_not_asked_about(at: Table) -> None:
+async def test_people_who_say_nothing_to_the_bot_are_not_looked_up(at: Table) -> None:
     caio = at.team.user("Caio")
     await at.slack.say(caio, at.channel, f"Hello {at.ana.mention}")
     await at.slack.say(at.bia, at.channel, "Now!", mention=True)
@@ -425,9 +429,7 @@ async def test_who_says_nothing_to_the_bot_is_not_asked_about(at: Table) -> None
     assert at.ana.id not in asked
 
 
-async def test_stop_at_the_root_stops_what_its_writer_has_begun_in_private(
-    at: Table, slow: asyncio.Event
-) -> None:
+async def test_stop_in_the_channel_stops_its_writers_private_runs(at: Table, slow: asyncio.Event) -> None:
     for who, n in ((at.ana, 1), (at.bia, 2)):
         await at.slack.command(who, at.channel, "/rules", f"ask {SLOW} --private")
         await at.begun(n)
@@ -438,7 +440,7 @@ async def test_stop_at_the_root_stops_what_its_writer_has_begun_in_private(
     assert at.app.runs.of(at.space, other.id)
 
 
-async def test_slack_is_waited_for_while_it_listens_to_a_clip_but_not_for_ever(
+async def test_the_bot_waits_a_limited_time_for_slacks_transcript(
     at: Table, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(hearing, "LOOKS_S", (0.0,))
@@ -455,7 +457,7 @@ async def test_slack_is_waited_for_while_it_listens_to_a_clip_but_not_for_ever(
     assert "transcriber" in failed.text
 
 
-async def test_no_word_of_a_whisper_that_everybody_can_read_is_stored(at: Table) -> None:
+async def test_a_whisper_typed_in_public_is_not_stored(at: Table) -> None:
     for text in ("story whisper Bia: the lamp is a trap", "/story whisper I hide the key."):
         await at.slack.say(at.ana, at.channel, text, mention=True)
     for request in await at.ended(2):

@@ -1,4 +1,4 @@
-"""What is narrated on Slack: one MP3 a stage, in the thread, behind its text, which it never keeps waiting."""
+"""Narration on Slack: one MP3 for each stage, posted in the thread after the text, which never waits for it."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def speaking(data: Path, service: SpeechService) -> Config:
 
 
 @pytest.mark.parametrize("narrates", [True, False])
-async def test_a_stage_that_is_narrated_is_followed_by_its_recording(
+async def test_a_narrated_stage_is_followed_by_its_recording(
     slack: FakeSlack, tmp_path: Path, narrates: bool
 ) -> None:
     team = slack.workspace("Table")
@@ -74,9 +74,7 @@ async def test_a_stage_that_is_narrated_is_followed_by_its_recording(
         assert [request["voice"] for request in service.requests] == ["nova", "nova"]
 
 
-async def test_a_voice_that_fails_costs_a_sentence_and_the_text_stands(
-    slack: FakeSlack, tmp_path: Path
-) -> None:
+async def test_a_failing_voice_is_reported_and_the_text_stays(slack: FakeSlack, tmp_path: Path) -> None:
     team = slack.workspace("Table")
     channel, ana = team.channel("general"), team.user("Ana")
     async with (
@@ -95,11 +93,11 @@ async def test_a_voice_that_fails_costs_a_sentence_and_the_text_stands(
         assert any("cold wind" in reply.shown for reply in message.thread)
 
 
-async def test_what_a_crash_cut_off_is_posted_once(slack: FakeSlack, tmp_path: Path) -> None:
+async def test_a_recording_cut_off_by_a_crash_is_posted_once(slack: FakeSlack, tmp_path: Path) -> None:
     team = slack.workspace("Table")
     channel, ana = team.channel("general"), team.user("Ana")
     async with SpeechService() as service:
-        service.answers.append(None)  # it hangs until the bot is gone
+        service.answers.append(None)  # the upload hangs until the bot is gone
         async with served(tmp_path, slack, {"play": scene}, config=speaking(tmp_path, service)) as bot:
             place = Place("slack", team.id, channel.id, "")
             await bot.app.resources.settings.set(place, ana.id, NARRATE, ON, "space")
@@ -114,7 +112,7 @@ async def test_what_a_crash_cut_off_is_posted_once(slack: FakeSlack, tmp_path: P
             request = await bot.app.request_of(team.id, run)
             assert request is not None
             name = sent.files[0].name
-            # As after a crash between the upload and its note: another recording, of another size.
+            # A crash between the upload and its record: the new recording has another size.
             await bot.app.resources.records.database.run(
                 outbox.update()
                 .where(outbox.c.stage == "spoken#scene:0")
@@ -126,7 +124,7 @@ async def test_what_a_crash_cut_off_is_posted_once(slack: FakeSlack, tmp_path: P
             assert len(slack.files.all) == 1
 
 
-async def test_what_is_said_of_a_scene_goes_with_the_scene(slack: FakeSlack, tmp_path: Path) -> None:
+async def test_a_scenes_recording_is_deleted_with_the_scene(slack: FakeSlack, tmp_path: Path) -> None:
     team = slack.workspace("Table")
     channel, ana = team.channel("general"), team.user("Ana")
     runs: list[str] = []
@@ -177,7 +175,7 @@ async def test_a_recording_whose_request_is_deleted_while_it_is_sent_is_deleted(
         await slack.until(lambda: slack.files.all and all(f.deleted for f in slack.files.all.values()))
 
 
-async def test_a_recording_that_a_crash_left_unnoted_goes_with_its_request(
+async def test_a_recording_unrecorded_by_a_crash_is_deleted_with_its_request(
     slack: FakeSlack, tmp_path: Path
 ) -> None:
     team = slack.workspace("Table")
@@ -192,7 +190,7 @@ async def test_a_recording_that_a_crash_left_unnoted_goes_with_its_request(
         await slack.until(lambda: any(reply.files for reply in message.thread))
         other = await slack.say(ana, channel, "play", mention=True)
         await slack.until(lambda: any(reply.files for reply in other.thread))
-        # As where Slack had it, and the process was killed before it knew.
+        # Slack has the file, but the process was killed before it recorded the id.
         await bot.app.resources.records.database.run(
             outbox.update().where(outbox.c.stage == "spoken#scene:0").values(state="sending", message_id=None)
         )

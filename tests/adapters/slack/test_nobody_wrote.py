@@ -1,4 +1,4 @@
-"""Runs that nobody's message has begun, as a schedule would: the bot posts their answers by itself."""
+"""Scheduled runs, which no message started: the bot posts their answers by itself."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def seated(slack: FakeSlack) -> tuple[Channel, User]:
 
 
 async def begun(app: App, place: Place, run: str = "0" * 32) -> str:
-    """How a run ends that a schedule has begun there."""
+    """The final state of a scheduled run in that place."""
     origin = app.origin(place)
     assert origin is not None
     request = Request(run, place, Author("schedule", "Schedule"), "rules", "ask", text="Who?", origin=origin)
@@ -43,11 +43,11 @@ def place_of(channel: Channel, thread: str = "") -> Place:
 
 
 def answers(channel: Channel) -> list[str]:
-    """What the bot says there, by the thread that it stands in."""
+    """The bot's texts in the channel, by thread."""
     return [message.thread_ts or "" for message in channel.everything if "It is Ana." in message.shown]
 
 
-async def test_the_answer_stands_in_the_channel(tmp_path: Path) -> None:
+async def test_the_answer_is_posted_in_the_channel(tmp_path: Path) -> None:
     async with FakeSlack() as slack:
         channel, _ = seated(slack)
         async with served(tmp_path, slack, SCRIPTS) as bot:
@@ -57,7 +57,7 @@ async def test_the_answer_stands_in_the_channel(tmp_path: Path) -> None:
         assert slack.refused == []
 
 
-async def test_the_answer_stands_in_the_thread_that_the_conversation_is_in(tmp_path: Path) -> None:
+async def test_the_answer_is_posted_in_the_conversations_thread(tmp_path: Path) -> None:
     async with FakeSlack() as slack:
         channel, ana = seated(slack)
         async with served(tmp_path, slack, SCRIPTS) as bot:
@@ -73,7 +73,7 @@ async def test_the_answer_stands_in_the_thread_that_the_conversation_is_in(tmp_p
         assert slack.refused == []
 
 
-async def test_what_was_begun_in_private_is_answered_in_private(tmp_path: Path) -> None:
+async def test_a_private_schedule_is_answered_in_private(tmp_path: Path) -> None:
     async with FakeSlack() as slack:
         channel, ana = seated(slack)
         async with served(tmp_path, slack, SCRIPTS) as bot:
@@ -83,10 +83,10 @@ async def test_what_was_begun_in_private_is_answered_in_private(tmp_path: Path) 
         assert channel.everything == []
 
 
-async def test_in_a_place_that_is_gone_or_shut_the_run_ends(
+async def test_a_run_for_a_deleted_or_closed_place_ends(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """What would come in one that was deleted while the bot was off leaves the calendar, once."""
+    """The schedules of a channel that was deleted while the bot was off are removed, once."""
     caplog.set_level(logging.INFO)
     async with FakeSlack() as slack:
         channel, ana = seated(slack)
@@ -113,7 +113,7 @@ async def test_in_a_place_that_is_gone_or_shut_the_run_ends(
                 for space in (channel.team.id, "E404")
                 for row in await schedules.by_author(space, ana.id)
             }
-        # Of those that are left the bot was put out of the first, which it may be let into again.
+        # The bot was removed from the first of the remaining channels, and may be invited again.
         assert left == {"1", "4", "6"}
         assert answers(channel) == []
         assert answers(channel.team.dm(ana)) == []

@@ -1,4 +1,4 @@
-"""Any number of workspaces: they install the app from its page, are answered with their own token, and may go again."""
+"""Several workspaces install the app from its page, get answers with their own token, and may remove it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from bot.work import Run
 from tests.adapters.slack.serving import Served, credentials, hello, served
 from tests.fakes.slack import Channel, FakeSlack, Team, User
 
-# slack_sdk still hands aiohttp the client's secret in the old way.
+# slack_sdk still passes the client secret to aiohttp in a deprecated way.
 pytestmark = pytest.mark.filterwarnings("ignore:BasicAuth is deprecated:DeprecationWarning")
 
 
@@ -36,7 +36,7 @@ def table(slack: FakeSlack, name: str, *, installed: bool = False) -> tuple[Team
 
 
 async def said(slack: FakeSlack, ana: User, channel: Channel, text: str = "hello") -> str:
-    """What the bot answers there."""
+    """The bot's answer to this text."""
     message = await slack.say(ana, channel, text, mention=True)
     await slack.until(lambda: [reply for reply in message.thread if reply.user is channel.team.bot])
     return message.thread[-1].shown
@@ -49,7 +49,7 @@ async def installed(slack: FakeSlack, bot: Served, ana: User, *, org: bool = Fal
     return reply.text
 
 
-async def test_two_workspaces_install_the_app_and_each_is_answered_in_its_own(
+async def test_two_workspaces_install_the_app_and_each_gets_its_own_answer(
     slack: FakeSlack, tmp_path: Path
 ) -> None:
     _, first, ana = table(slack, "Table")
@@ -65,15 +65,17 @@ async def test_two_workspaces_install_the_app_and_each_is_answered_in_its_own(
         posted = {
             call.args["channel"]: call.team for call in slack.calls if call.method == "chat.postMessage"
         }
-        greeted = {ana.id: first.team.id, bia.id: second.team.id}  # who installed it is shown how to begin
+        greeted = {ana.id: first.team.id, bia.id: second.team.id}  # the installer gets a welcome
         assert posted == {first.id: first.team.id, second.id: second.team.id} | greeted
     assert not slack.refused
-    # What was installed is there after a restart.
+    # The installations survive a restart.
     async with served(tmp_path, slack, mode="http", given=given):
         assert "Well met" in await said(slack, bia, second)
 
 
-async def test_an_organisation_installs_it_for_all_its_workspaces(slack: FakeSlack, tmp_path: Path) -> None:
+async def test_an_organisation_installs_the_app_for_all_its_workspaces(
+    slack: FakeSlack, tmp_path: Path
+) -> None:
     grid = slack.enterprise("Grid")
     team = slack.workspace("One", grid, installed=False)
     other = slack.workspace("Other", grid, installed=False)
@@ -87,7 +89,7 @@ async def test_an_organisation_installs_it_for_all_its_workspaces(slack: FakeSla
         assert (own.org, own.team, own.enterprise) == (True, "", grid.id)
 
 
-async def test_a_workspace_that_removes_the_app_is_forgotten_and_what_runs_for_it_is_stopped(
+async def test_a_workspace_that_removes_the_app_is_forgotten_and_its_runs_stop(
     slack: FakeSlack, tmp_path: Path
 ) -> None:
     _, first, ana = table(slack, "Table")
@@ -114,7 +116,7 @@ async def test_a_workspace_that_removes_the_app_is_forgotten_and_what_runs_for_i
             await sent.first.wait()
             assert sent.acked is not None
         await slack.until(lambda: gone)
-        assert gone == {first.team.id}, "the other workspace's goes on"
+        assert gone == {first.team.id}, "the other workspace's run continues"
         with pytest.raises(PlaceClosed):
             await bot.service.workspaces.client(first.team.id)
         assert bot.service.store is not None
@@ -140,7 +142,7 @@ async def test_an_organisation_that_removes_the_app_is_forgotten_with_all_its_wo
             await bot.service.workspaces.client(team.id, grid.id)
 
 
-async def test_who_comes_from_a_workspace_that_is_not_known_is_told_so(
+async def test_a_request_from_an_unknown_workspace_is_refused_with_a_sentence(
     slack: FakeSlack, tmp_path: Path
 ) -> None:
     _, channel, ana = table(slack, "Table", installed=True)
@@ -151,7 +153,9 @@ async def test_who_comes_from_a_workspace_that_is_not_known_is_told_so(
         (response,) = sent.responses
         assert "install me here again" in str(response)
         message = await slack.say(ana, channel, "hello", mention=True)
-        assert all(delivery.acked is not None for delivery in message.sent), "it would only come again"
+        assert all(delivery.acked is not None for delivery in message.sent), (
+            "otherwise Slack would send it again"
+        )
     assert not [call for call in slack.calls if call.method == "chat.postMessage"]
 
 
@@ -175,7 +179,7 @@ async def test_the_workspace_of_the_token_needs_no_installation(slack: FakeSlack
         ("code=1", 400, "invalid_browser"),
     ],
 )
-async def test_who_comes_back_without_having_agreed_may_start_again(
+async def test_a_refused_consent_leads_back_to_the_install_page(
     slack: FakeSlack, tmp_path: Path, query: str, status: int, says: str
 ) -> None:
     table(slack, "Table")
@@ -191,7 +195,7 @@ async def test_who_comes_back_without_having_agreed_may_start_again(
     assert not [call for call in slack.calls if call.method == "oauth.v2.access"]
 
 
-async def test_a_code_that_slack_does_not_take_installs_nothing(slack: FakeSlack, tmp_path: Path) -> None:
+async def test_a_code_that_slack_refuses_installs_nothing(slack: FakeSlack, tmp_path: Path) -> None:
     _, _, ana = table(slack, "Table")
     given = credentials(slack, "http", installs=True)
     async with served(tmp_path, slack, mode="http", given=given) as bot:
@@ -204,14 +208,14 @@ async def test_a_code_that_slack_does_not_take_installs_nothing(slack: FakeSlack
             await bot.service.workspaces.client(ana.team.id)
 
 
-def test_pages_speak_the_browsers_language_and_quote_what_they_are_given() -> None:
+def test_pages_use_the_browsers_language_and_escape_their_parameters() -> None:
     assert "Adicione Sutradhar" in install_page("https://slack.com/x?a=1&b=2", "pt-PT;q=0.8, en;q=0.7")
     page = install_page('https://slack.com/"><b>', "de, en;q=0.5")
     assert "Add Sutradhar" in page
     assert "<b>" not in page
 
 
-def test_whose_tokens_are_no_good_any_more() -> None:
+def test_revoked_tokens_are_recognised() -> None:
     assert revoked({"type": "app_uninstalled"}) == ()
     assert revoked({"type": "tokens_revoked", "tokens": {"bot": ["U1"], "oauth": []}}) == ()
     assert revoked({"type": "tokens_revoked", "tokens": {"oauth": ["U9"]}}) == ("U9",)

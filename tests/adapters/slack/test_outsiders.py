@@ -20,7 +20,7 @@ together = pytest.mark.asyncio(loop_scope="module")
 
 
 def shared(at: Table) -> tuple[Channel, User]:
-    """A channel with Eva, of a workspace without the bot."""
+    """A shared channel with Eva, whose workspace does not have the bot."""
     other = at.slack.workspace("Guests", installed=False)
     channel, eva = at.team.channel("shared"), other.user("Eva", admin=True)
     channel.members.append(eva)
@@ -32,13 +32,13 @@ async def put(at: Table, channel: Channel, name: str, value: str) -> None:
 
 
 @together
-async def test_they_may_ask_and_may_not_list_the_library(at: Table) -> None:
+async def test_outsiders_may_ask_but_not_list_the_library(at: Table) -> None:
     channel, eva = shared(at)
     await at.slack.say(eva, channel, "Who is the regent?", mention=True)
     await at.slack.until(lambda: len(at.bot.record.requests) > 0)
     asked = next(request for request in at.bot.record.requests if request.author.id == eva.id)
     assert (asked.place.space, asked.author.name, asked.author.outside) == (at.space, "Eva", True)
-    assert not asked.author.admin, "an admin of another workspace is none here"
+    assert not asked.author.admin, "an admin of another workspace is no admin here"
     for line in ("library list", "usage", "settings show"):
         before = len(at.whispers(eva, channel))
         await at.slack.say(eva, channel, f"/{line}", mention=True)
@@ -50,7 +50,7 @@ async def test_they_may_ask_and_may_not_list_the_library(at: Table) -> None:
 
 
 @together
-async def test_where_nothing_is_for_them_they_are_told_only_if_they_ask(at: Table) -> None:
+async def test_outsiders_without_rights_are_refused_only_when_they_ask_the_bot(at: Table) -> None:
     channel, eva = shared(at)
     await put(at, channel, LISTENS, EVERYTHING)
     await put(at, channel, OUTSIDERS, NOTHING)
@@ -67,7 +67,7 @@ async def test_where_nothing_is_for_them_they_are_told_only_if_they_ask(at: Tabl
 
 
 @together
-async def test_files_are_read_in_a_shared_channel_where_slack_tells_only_their_ids(
+async def test_files_in_a_shared_channel_are_read_by_their_ids(
     at: Table, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(fetched, "FILES_S", 60.0)
@@ -89,7 +89,7 @@ async def test_files_are_read_in_a_shared_channel_where_slack_tells_only_their_i
 
 
 @together
-async def test_a_question_is_answered_though_slack_does_not_tell_what_its_file_is(at: Table) -> None:
+async def test_a_question_is_answered_even_if_slack_does_not_describe_its_file(at: Table) -> None:
     channel, _ = shared(at)
     at.slack.fail("files.info", status=500, times=2)
     await at.slack.say(at.ana, channel, "Who?", mention=True, files=[("regents.md", b"# Regents")])
@@ -97,7 +97,7 @@ async def test_a_question_is_answered_though_slack_does_not_tell_what_its_file_i
     assert at.asked.text == "Who?"
 
 
-def test_events_tell_the_persons_workspace() -> None:
+def test_events_name_the_persons_workspace() -> None:
     """The shapes of https://github.com/slackapi/bolt-python/blob/main/tests/slack_bolt/request/test_internals.py."""
     message: dict[str, Any] = {"type": "message", "user": "U1", "ts": "1.1", "team": "T9", "channel": "C1"}
     mention = {**message, "type": "app_mention", "team": "T1", "user_team": "T9", "source_team": "T9"}
@@ -110,7 +110,7 @@ def test_events_tell_the_persons_workspace() -> None:
     external: dict[str, Any] = {"is_ext_shared_channel": True}
     assert location_of_event({"event": own, **external}, "T1", "E1").outside is False
     assert location_of_event({"event": message, **external}, "T1", "E1").outside is None, (
-        "perhaps of the same Grid"
+        "the workspaces may belong to the same Grid"
     )
     press = {"user": {"id": "U1", "team_id": "T9"}, "channel": {"id": "C1"}}
     assert location_of_interaction(press, "T1", None).outside is True
@@ -118,7 +118,7 @@ def test_events_tell_the_persons_workspace() -> None:
     assert location_of_interaction(press, "T1", "E1").outside is None
 
 
-def test_slack_tells_who_is_a_stranger_and_what_is_not_known_is_one_in_a_shared_channel() -> None:
+def test_slack_marks_strangers_and_unknown_people_in_shared_channels_count_as_strangers() -> None:
     unknown = location_of_event(
         {"event": {"user": "U1", "ts": "1.1"}, "is_ext_shared_channel": True}, "T1", "E1"
     )

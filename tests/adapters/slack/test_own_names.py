@@ -25,7 +25,7 @@ def told(root: Message, text: str) -> list[Message]:
     return [message for message in root.thread if not message.deleted and text in message.shown]
 
 
-async def test_a_stage_is_posted_and_later_changed_under_its_speakers_name(bench: Desk) -> None:
+async def test_a_stage_is_posted_and_edited_under_its_speakers_name(bench: Desk) -> None:
     bench.team.scopes.add(SCOPE)
     root = await bench.root()
     request = bench.request(root)
@@ -45,7 +45,7 @@ async def test_a_stage_is_posted_and_later_changed_under_its_speakers_name(bench
     assert "**Mira" not in spoken.shown
 
 
-async def test_a_message_that_nobody_has_noted_is_found_by_its_other_name(bench: Desk) -> None:
+async def test_an_unrecorded_message_is_found_by_its_speakers_name(bench: Desk) -> None:
     bench.team.scopes.add(SCOPE)
     root = await bench.root()
     bench.fake.fail("chat.postMessage", lost=True)
@@ -55,7 +55,7 @@ async def test_a_message_that_nobody_has_noted_is_found_by_its_other_name(bench:
     assert spoken.username.startswith("Mira")
 
 
-async def test_without_the_scope_it_stands_in_bold_and_is_said_once(bench: Desk) -> None:
+async def test_without_the_scope_the_name_is_bold_and_the_reason_is_given_once(bench: Desk) -> None:
     root = await bench.root()
     await bench.run(bench.request(root), *reply("“Put it down.”"))
     await bench.run(bench.request(root), *reply("“And now?”"))

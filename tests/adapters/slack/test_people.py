@@ -1,4 +1,4 @@
-"""Who somebody on Slack is: asked once in a while, and never waited for long."""
+"""Names, languages and admin rights on Slack: looked up now and then, without long waits."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from tests.fakes.slack import FakeSlack, Team, User
 
 @dataclass
 class Town(Workspaces):
-    """One workspace, with a clock that a test moves."""
+    """One workspace, with a clock that the test advances."""
 
     slack: FakeSlack
     team: Team
@@ -52,7 +52,7 @@ async def town() -> AsyncGenerator[Town]:
         yield Town(slack, slack.workspace("Table"))
 
 
-async def test_a_person_has_a_name_a_language_and_perhaps_a_charge(town: Town) -> None:
+async def test_a_person_has_a_name_a_language_and_perhaps_admin_rights(town: Town) -> None:
     ana, bia = town.team.user("Ana", locale="pt-PT"), town.team.user("Bia", admin=True)
     known = town.people()
     assert await known.of(town.spot(ana)) == Person("Ana", "pt-BR", False, ZONE)
@@ -61,14 +61,14 @@ async def test_a_person_has_a_name_a_language_and_perhaps_a_charge(town: Town) -
     assert town.asked == 2
 
 
-async def test_a_crowd_asks_about_one_person_once(town: Town) -> None:
+async def test_many_lookups_of_one_person_are_one_call(town: Town) -> None:
     ana, known = town.team.user("Ana"), town.people()
     found = await asyncio.gather(*(known.of(town.spot(ana)) for _ in range(20)))
     assert {one.name for one in found} == {"Ana"}
     assert town.asked == 1
 
 
-async def test_what_is_old_is_good_for_now_and_asked_for_again(town: Town) -> None:
+async def test_an_outdated_entry_is_used_and_refreshed(town: Town) -> None:
     ana, known = town.team.user("Ana"), town.people()
     await known.of(town.spot(ana))
     ana.name, town.now = "Ana Maria", CACHED_S
@@ -77,7 +77,7 @@ async def test_what_is_old_is_good_for_now_and_asked_for_again(town: Town) -> No
     assert (await known.of(town.spot(ana), fresh=True)).name == "Ana Maria"
 
 
-async def test_who_is_known_is_not_asked_about(town: Town) -> None:
+async def test_a_known_person_is_not_looked_up(town: Town) -> None:
     ana, bia, known = town.team.user("Ana"), town.team.user("Bia"), town.people()
     await known.of(town.spot(ana))
     known.expect(town.spot(ana))
@@ -86,19 +86,19 @@ async def test_who_is_known_is_not_asked_about(town: Town) -> None:
     assert town.asked == 2
 
 
-async def test_nobody_waits_long_for_a_name(town: Town) -> None:
+async def test_a_slow_lookup_is_not_awaited_for_long(town: Town) -> None:
     ana, known = town.team.user("Ana", locale="pt-BR"), town.people()
     town.slack.fail("users.info", delay=30.0)
     town.now = -people.WAIT_S
     known.expect(town.spot(ana))
-    town.now = 0.0  # as long after as anybody waits
+    town.now = 0.0  # later than the longest wait
     async with asyncio.timeout(people.WAIT_S / 2):
         assert await known.of(town.spot(ana)) == Person()
         assert await known.name(town.spot(ana), ana.id) == ana.id
     await known.close()
 
 
-async def test_where_slack_does_not_say_somebody_is_nobody_in_particular(town: Town) -> None:
+async def test_a_person_whom_slack_does_not_describe_has_no_rights(town: Town) -> None:
     ana = town.team.user("Ana")
     town.slack.fail("users.info", error="user_not_found", times=2)
     known = town.people()
@@ -109,7 +109,7 @@ async def test_where_slack_does_not_say_somebody_is_nobody_in_particular(town: T
 
 
 class Away(Workspaces):
-    """A workspace that nobody can speak to."""
+    """A workspace that does not answer."""
 
     def __init__(self, fault: Exception) -> None:
         self._fault = fault
@@ -119,21 +119,21 @@ class Away(Workspaces):
 
 
 @pytest.mark.parametrize("fault", [PlaceClosed("not_installed"), StorageFault("locked")])
-async def test_a_name_is_no_reason_to_fail(fault: Exception) -> None:
+async def test_a_failed_lookup_raises_nothing(fault: Exception) -> None:
     assert await People(Away(fault)).of(Location("U1", "T1", "C1")) == Person()
 
 
-async def test_nor_is_a_connection_that_breaks(town: Town) -> None:
+async def test_a_broken_connection_raises_nothing(town: Town) -> None:
     town.slack.fail("users.info", status=0, times=10)
     assert await town.people().of(town.spot(town.team.user("Ana"))) == Person()
 
 
-async def test_a_fault_of_our_own_is_not_hidden() -> None:
+async def test_a_programming_error_is_raised() -> None:
     with pytest.raises(ZeroDivisionError):
         await People(Away(ZeroDivisionError())).of(Location("U1", "T1", "C1"))
 
 
-async def test_whether_somebody_is_an_admin_is_asked_anew(town: Town) -> None:
+async def test_admin_rights_are_looked_up_again(town: Town) -> None:
     bia, known = town.team.user("Bia", admin=True), town.people()
     assert (await known.of(town.spot(bia))).admin
     bia.admin = False
@@ -142,7 +142,7 @@ async def test_whether_somebody_is_an_admin_is_asked_anew(town: Town) -> None:
     assert not (await known.of(town.spot(bia))).admin
 
 
-async def test_those_who_are_listed_need_no_asking(town: Town) -> None:
+async def test_listed_people_need_no_lookup(town: Town) -> None:
     ana = town.team.user("Ana")
     town.slack.fail("users.info", error="user_not_found", times=1)
     known = town.people(ana.id)
@@ -163,7 +163,7 @@ async def test_those_who_are_listed_need_no_asking(town: Town) -> None:
         ({"team_id": "T_OTHER", "enterprise_user": {"enterprise_id": "E1"}}, "E1", False),
     ],
 )
-async def test_an_admin_of_another_workspace_is_none_here(
+async def test_an_admin_of_another_workspace_is_no_admin_here(
     town: Town, changed: dict[str, Any], enterprise: str, admin: bool
 ) -> None:
     user = town.team.user("Bia", admin=True).payload(locale=True) | changed
@@ -171,7 +171,7 @@ async def test_an_admin_of_another_workspace_is_none_here(
     assert people.person_of(here, user, frozenset()).admin is admin
 
 
-async def test_no_more_people_are_remembered_than_there_is_room_for(town: Town) -> None:
+async def test_the_number_of_remembered_people_is_limited(town: Town) -> None:
     known = town.people()
     for n in range(people.MOST + 5):
         known.remember(Location(f"U{n}", town.team.id, "C1"), Person(f"Person {n}"))
@@ -181,7 +181,7 @@ async def test_no_more_people_are_remembered_than_there_is_room_for(town: Town) 
     assert await known.of(Location("U0", town.team.id, "C1")) == Person()
 
 
-async def test_two_workspaces_know_their_own(town: Town) -> None:
+async def test_each_workspace_has_its_own_people(town: Town) -> None:
     known = town.people()
     known.remember(Location("U1", "T1", "C1"), Person("Ana", admin=True, zone=ZONE))
     known.remember(Location("U1", "T2", "C1"), Person("Bia", zone=ZONE))
@@ -190,7 +190,7 @@ async def test_two_workspaces_know_their_own(town: Town) -> None:
     assert await known.of(Location("U1", "T1", "C1")) == Person()
 
 
-async def test_who_was_in_charge_long_ago_is_so_only_if_slack_says_so_now(town: Town) -> None:
+async def test_outdated_admin_rights_count_only_if_slack_confirms_them(town: Town) -> None:
     bia, known = town.team.user("Bia", admin=True), town.people()
     assert (await known.of(town.spot(bia))).admin
     town.now = CACHED_S

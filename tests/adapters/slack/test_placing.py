@@ -1,4 +1,4 @@
-"""Where something was said, as Slack's payloads tell it."""
+"""Where a message was written, according to Slack's payloads."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ def test_a_reply_names_its_thread_and_a_root_is_in_none() -> None:
         ({"team_id": "T2"}, None, ""),
     ],
 )
-def test_where_the_installation_is_a_whole_organisations_the_event_names_the_workspace(
+def test_for_an_organisations_installation_the_event_names_the_workspace(
     body: dict[str, Any], enterprise: str | None, space: str
 ) -> None:
     assert location_of_event(body | {"event": SAID}, None, enterprise).space == space
 
 
 @pytest.mark.parametrize("odd", [None, 7, [], {}])
-def test_what_is_no_text_is_nothing(odd: Any) -> None:
+def test_a_value_that_is_not_a_text_is_ignored(odd: Any) -> None:
     event = dict.fromkeys(SAID | {"thread_ts": ""}, odd)
     assert location_of_event({"event": event}, "T1", None) == Location("", "T1", "")
 

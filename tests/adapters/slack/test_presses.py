@@ -1,4 +1,4 @@
-"""Presses on Slack: now, too late, and from where they do not belong."""
+"""Presses on Slack: in time, too late, and from other spaces."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ async def first(tmp_path_factory: pytest.TempPathFactory) -> AsyncGenerator[Tabl
         yield at
 
 
-async def test_stop_cancels_the_run_and_says_to_all_who_stopped_it(at: Table) -> None:
+async def test_stop_cancels_the_run_and_names_the_presser_to_everybody(at: Table) -> None:
     run = (await live(at)).id
     root = await at.slack.say(at.ana, at.channel, "A thread", wait=False)
     answer = await shown(at, f"stop:{run}", thread=root)
@@ -46,7 +46,7 @@ async def test_stop_cancels_the_run_and_says_to_all_who_stopped_it(at: Table) ->
     assert at.channel.messages == [root]
 
 
-async def test_where_the_bot_may_not_write_who_stopped_a_run_is_told_so(at: Table) -> None:
+async def test_where_the_bot_may_not_write_the_presser_alone_learns_of_the_stop(at: Table) -> None:
     run = (await live(at)).id
     answer = await shown(at, f"stop:{run}")
     at.slack.fail("chat.postMessage", error="not_in_channel")
@@ -76,7 +76,7 @@ BUTTONS: list[Callable[[str], str]] = [
 
 
 async def offered(at: Table, request: Request) -> None:
-    """The run keeps a source and a choice."""
+    """Store a source and a choice of the run."""
     source = Citation(1, "Handbook", "Combat", "A secret of Ana's.")
     keep, space = at.app.resources.records.offers.keep, request.place.space
     await keep(space, request.id, "source", [json.dumps(asdict(source))])
@@ -86,7 +86,7 @@ async def offered(at: Table, request: Request) -> None:
 
 @pytest.mark.parametrize("button", BUTTONS)
 @pytest.mark.parametrize("home", ["alone", "direct"])
-async def test_what_is_for_one_person_alone_is_out_of_everybody_elses_reach(
+async def test_nobody_else_can_press_buttons_of_a_private_answer(
     at: Table, button: Callable[[str], str], home: AnswerPlace
 ) -> None:
     request = await live(at, home=home)
@@ -105,7 +105,7 @@ async def test_what_is_for_one_person_alone_is_out_of_everybody_elses_reach(
 
 
 def _label(message: Message, label: str) -> str:
-    """The first thumb, whatever it says."""
+    """The thumb's label as Slack shows it."""
     thumbs = [
         element
         for block in message.blocks
@@ -116,7 +116,7 @@ def _label(message: Message, label: str) -> str:
 
 
 @pytest.mark.parametrize("button", BUTTONS)
-async def test_what_another_workspace_keeps_is_out_of_reach(at: Table, button: Callable[[str], str]) -> None:
+async def test_a_press_cannot_reach_another_workspaces_runs(at: Table, button: Callable[[str], str]) -> None:
     request = await live(at, space=ELSEWHERE)
     await offered(at, request)
     copied = await shown(at, button(request.id))
@@ -129,7 +129,7 @@ async def test_what_another_workspace_keeps_is_out_of_reach(at: Table, button: C
         assert (await at.app.resources.records.feedback.count(space))["up"] == 0
 
 
-async def test_retry_asks_the_words_as_they_stand_now_in_the_same_thread(at: Table) -> None:
+async def test_retry_asks_the_edited_words_in_the_same_thread(at: Table) -> None:
     past = await done(at)
     await at.app.reword(at.space, past.id, "hello again")
     root = await at.slack.say(at.ana, at.channel, "A thread", wait=False)
@@ -140,7 +140,7 @@ async def test_retry_asks_the_words_as_they_stand_now_in_the_same_thread(at: Tab
     assert (anew.place.channel, anew.place.thread) == (at.channel.id, root.ts)
 
 
-async def test_a_press_that_is_told_of_twice_asks_once(at: Table) -> None:
+async def test_a_press_delivered_twice_asks_once(at: Table) -> None:
     past = await done(at)
     answer = await shown(at, f"retry:{past.id}")
     sent = await at.slack.press(at.ana, answer, "retry")
@@ -152,7 +152,7 @@ async def test_a_press_that_is_told_of_twice_asks_once(at: Table) -> None:
     assert len(at.requests) == 3
 
 
-async def test_a_choice_does_what_its_line_says_as_whoever_pressed_it(at: Table) -> None:
+async def test_a_choice_runs_its_line_as_the_presser(at: Table) -> None:
     run = event_id(PLATFORM, at.space, "choice")
     choices = [Choice("Grappled", "/rules lookup Grappled"), Choice("Leave it", "")]
     kept = [json.dumps(asdict(choice)) for choice in choices]
@@ -168,7 +168,7 @@ async def test_a_choice_does_what_its_line_says_as_whoever_pressed_it(at: Table)
     assert len(at.requests) == 1
 
 
-async def test_a_choice_that_was_whispered_is_answered_in_a_whisper(at: Table) -> None:
+async def test_a_choice_in_an_ephemeral_message_is_answered_ephemerally(at: Table) -> None:
     request = await done(at, home="alone")
     await offered(at, request)
     answer = await shown(at, f"choice:{request.id}:0", to=at.ana)
@@ -178,7 +178,7 @@ async def test_a_choice_that_was_whispered_is_answered_in_a_whisper(at: Table) -
     assert at.origins[1].home == "alone"
 
 
-async def test_the_last_thumb_of_a_person_counts(at: Table) -> None:
+async def test_a_persons_last_thumb_counts(at: Table) -> None:
     request = await done(at)
     answer = await shown(at, f"feedback:{request.id}:up")
     before = await at.app.resources.records.feedback.count(at.space)
@@ -206,9 +206,7 @@ async def test_the_last_thumb_of_a_person_counts(at: Table) -> None:
         "another-release",
     ],
 )
-async def test_a_stale_or_malformed_press_gets_a_polite_answer_that_nobody_else_sees(
-    at: Table, id: str
-) -> None:
+async def test_a_stale_or_malformed_press_gets_a_polite_ephemeral_answer(at: Table, id: str) -> None:
     client = await at.bot.workspaces.client(at.space)
     button = {"type": "button", "action_id": id, "text": {"type": "plain_text", "text": "x"}}
     blocks = [{"type": "actions", "elements": [button]}]
@@ -232,7 +230,7 @@ async def test_a_press_belongs_to_the_space_that_installed_the_app(
     assert (here.space, here.user, here.channel, here.thread) == (space, "U1", "C1", "1.0")
 
 
-async def test_a_press_is_another_one_by_where_when_and_whose_it_is() -> None:
+async def test_presses_are_told_apart_by_place_time_and_person() -> None:
     action, container = {"action_ts": "3.0"}, {"channel_id": "C1", "message_ts": "1.0"}
     body = {"user": {"id": "U1"}, "container": container, "actions": [action]}
     others = [
@@ -252,7 +250,7 @@ async def test_a_press_is_another_one_by_where_when_and_whose_it_is() -> None:
     assert len({press.event for press in presses}) == 7
 
 
-async def test_what_goes_wrong_in_a_press_is_told_and_says_nothing_of_its_cause(at: Table) -> None:
+async def test_a_failed_press_is_reported_without_its_cause(at: Table) -> None:
     request = await done(at)
     await at.app.resources.records.offers.keep(at.space, request.id, "choice", ["{not json: xoxb-secret"])
     await press(at, at.ana, await shown(at, f"choice:{request.id}:0"), "choice")
@@ -262,7 +260,7 @@ async def test_what_goes_wrong_in_a_press_is_told_and_says_nothing_of_its_cause(
 
 
 async def test_a_press_is_acknowledged_while_the_storage_is_slow(at: Table) -> None:
-    """The lock on the database that another program holds is waited for longer than Slack waits for us."""
+    """The bot waits longer for a locked database than Slack waits for the acknowledgement."""
     request = await done(at)
     answer = await shown(at, f"feedback:{request.id}:up")
     async with at.app.resources.records.database.write():
@@ -272,7 +270,7 @@ async def test_a_press_is_acknowledged_while_the_storage_is_slow(at: Table) -> N
     await told(at, at.ana)
 
 
-async def test_what_was_taken_back_is_shared_no_more(at: Table) -> None:
+async def test_a_withdrawn_answer_cannot_be_shared(at: Table) -> None:
     request = await done(at, home="alone")
     answer = await shown(at, f"share:{request.id}", to=at.ana)
     await at.app.forget(at.space, request.id)
