@@ -11,6 +11,7 @@ import re
 import textwrap
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -64,8 +65,12 @@ class Texts(dict[str, PromptText]):
         raise UserError("prompts.unknown", name=name[:60], names=", ".join(self))
 
 
+@lru_cache(2)
 def parse(text: str) -> Texts:
-    """Parse every prompt of a prompts.yml. Raises UserError("prompts.…") with the first error."""
+    """Parse every prompt of a prompts.yml, the same text only once. Raises UserError("prompts.…") with the first error.
+
+    Must not be changed by callers.
+    """
     import yaml
 
     try:

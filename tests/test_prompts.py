@@ -41,6 +41,10 @@ def test_a_change_is_seen_at_the_next_use(file: Path) -> None:
     assert prompts.read()["rag"].version != before.version
 
 
+def test_a_text_is_parsed_once_however_often_it_is_opened() -> None:
+    assert PromptFile(BUNDLED).read() is PromptFile(BUNDLED).read()
+
+
 @pytest.mark.parametrize(
     "broken",
     [
