@@ -9,6 +9,8 @@ import sys
 from pathlib import Path
 
 from bot.models import MODELS
+from bot.retrieval.embedding import Embedding
+from tests.fakes import scripted_app
 
 ROOT = Path(__file__).resolve().parents[1]
 # Tests that would notice other settings or another time zone.
@@ -45,6 +47,12 @@ def test_the_tests_do_not_see_the_home_of_the_person_who_runs_them(tmp_path: Pat
         check=False,
     )
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_no_application_that_tests_open_at_a_platform_downloads_a_model(tmp_path: Path) -> None:
+    embedding = Embedding(scripted_app.config(tmp_path))
+    assert not embedding.configured
+    assert not embedding.other_languages
 
 
 LEAVING = """

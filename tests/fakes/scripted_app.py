@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Mapping
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
 from bot.accounts import Accounts
 from bot.app import App
 from bot.config import Config, load
+from bot.config.settings import EmbeddingConfig
 from bot.events import Author, Changed, Event, Place, Request, Speak
 from bot.kind import Runs
 from bot.names import Names
@@ -136,7 +138,8 @@ def settings_of(db: Database) -> Settings:
 
 
 def config(data: Path) -> Config:
-    return load(data=migrated.folder(data), environ={})
+    """The default settings, but for the search by meaning: the bot would download its models, 70 MB."""
+    return replace(load(data=migrated.folder(data), environ={}), embedding=EmbeddingConfig("none"))
 
 
 def asked(

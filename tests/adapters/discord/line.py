@@ -10,9 +10,9 @@ from pathlib import Path
 
 from bot.adapters.discord.service import Sutradhar
 from bot.app import App
-from bot.config import DiscordConfig, load
+from bot.config import DiscordConfig
 from tests.adapters.discord.wire import soon_ready
-from tests.fakes import migrated
+from tests.fakes import scripted_app
 from tests.fakes.discord import Channel, FakeDiscord, Guild, User
 from tests.fakes.scripted_app import Recorder, Script, open_scripted
 
@@ -45,7 +45,7 @@ async def line(data: Path, scripts: Mapping[str, Script], *, free_chat: bool = F
             gateway_url=discord.gateway_url,
             free_chat=free_chat,
         )
-        config = replace(load(data=migrated.folder(data), environ={}), discord=settings)
+        config = replace(scripted_app.config(data), discord=settings)
         app = await open_scripted(data, scripts, Recorder(), config)
         async with Sutradhar(app, config) as client:
             soon_ready(client)

@@ -26,10 +26,10 @@ from bot.adapters.discord.received.messages import Listener
 from bot.adapters.discord.received.presses import message_text
 from bot.adapters.discord.service import Sutradhar
 from bot.app import App
-from bot.config import Config, DiscordConfig, load
+from bot.config import Config, DiscordConfig
 from bot.platforms import Platform
 from cogs import FreeChat, Setup
-from tests.fakes import migrated
+from tests.fakes import scripted_app
 from tests.fakes.scripted_app import Recorder, Script, open_scripted
 
 
@@ -129,7 +129,7 @@ async def table(
     data: Path, scripts: Mapping[str, Script], settings: DiscordConfig | None = None
 ) -> AsyncIterator[Table]:
     recorder = Recorder()
-    config = replace(load(data=migrated.folder(data), environ={}), discord=settings or DiscordConfig())
+    config = replace(scripted_app.config(data), discord=settings or DiscordConfig())
     app = await open_scripted(data, scripts, recorder, config)
     app.attach(Platform("discord", recorder.view))
     await app.start()
