@@ -118,7 +118,7 @@ def python(tree: Path, *arguments: str) -> str:
 
 
 @pytest.mark.slow
-def test_it_is_there_on_all_three_places(tree: Path, tmp_path: Path) -> None:
+def test_the_new_work_appears_on_all_three_platforms(tree: Path, tmp_path: Path) -> None:
     answer = json.loads(python(tree, "-c", DRIVEN, str(tmp_path)))
     assert answer.pop("offered") == ["unlikely"]
     refused = "\n".join(answer.pop("refused"))
@@ -131,7 +131,7 @@ def test_it_is_there_on_all_three_places(tree: Path, tmp_path: Path) -> None:
         assert (said[1] == "Yes") == (int(said[2]) <= 90)
 
 
-def test_it_has_its_help_and_its_names_in_both_languages(tree: Path) -> None:
+def test_the_new_work_has_help_and_names_in_both_languages(tree: Path) -> None:
     told = (
         "import sys; from bot.manual import help_text; from bot.words import words;"
         " print(help_text(words(sys.argv[1]), 'oracle ask'))"
@@ -146,7 +146,7 @@ def test_it_has_its_help_and_its_names_in_both_languages(tree: Path) -> None:
     assert python(tree, "-c", named).strip() == "oráculo perguntar"
 
 
-def test_what_is_set_in_config_toml_is_read_and_a_slip_is_told_with_its_line(
+def test_its_settings_are_read_from_config_toml_and_a_mistake_is_reported_with_its_line(
     tree: Path, tmp_path: Path
 ) -> None:
     read = (
@@ -184,7 +184,7 @@ TRUE_OF_EVERY_WORK = (
 
 @pytest.mark.slow
 @pytest.mark.timeout(600)
-def test_what_holds_for_every_work_holds_for_this_one(tree: Path) -> None:
+def test_the_new_work_passes_the_tests_for_every_work(tree: Path) -> None:
     (tree / "docs" / "commands.md").write_text(python(tree, "-m", "bot.manual"), encoding="utf-8")
     tests = [f"tests/{name}" for name in TRUE_OF_EVERY_WORK]
     python(tree, "-m", "pytest", "-q", "-p", "no:cacheprovider", *tests)
@@ -223,7 +223,7 @@ NAMED = {
 """Where the name of a work is said outside of its folder, and means something else."""
 
 
-def test_nobody_but_its_own_folder_knows_a_work_by_name() -> None:
+def test_only_its_own_folder_mentions_a_work_by_name() -> None:
     found: dict[str, set[str]] = {}
     for folder in ("bot", "cogs", "storage"):
         for file in sorted((ROOT / folder).rglob("*.py")):

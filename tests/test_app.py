@@ -51,7 +51,7 @@ async def test_a_request_is_done_and_shown(tmp_path: Path, recorder: Recorder) -
     assert recorder.statuses == {"one": "done"}
 
 
-async def test_a_request_that_came_twice_is_done_once(tmp_path: Path, recorder: Recorder) -> None:
+async def test_a_request_that_arrives_twice_is_done_once(tmp_path: Path, recorder: Recorder) -> None:
     async with running(tmp_path, recorder) as app:
         tickets = [await app.perform(asked("one", "hello")) for _ in range(3)]
         assert [await ticket.wait() for ticket in tickets] == ["done"] * 3
@@ -83,7 +83,7 @@ async def test_ordered_runs_of_one_place_wait_for_each_other_and_free_ones_do_no
         assert [await first.wait(), await second.wait()] == ["done", "done"]
 
 
-async def test_stop_ends_what_runs_and_what_waits_and_later_steps_never_start(
+async def test_stop_ends_running_and_waiting_requests_and_starts_no_later_step(
     tmp_path: Path, recorder: Recorder
 ) -> None:
     started: list[str] = []
@@ -140,7 +140,9 @@ async def test_at_a_channels_root_a_person_also_stops_what_they_began_elsewhere_
         assert await app.stop(replace(root, thread="4714"), "b") == 0
 
 
-async def test_who_waits_is_told_their_place_in_line_as_it_moves(tmp_path: Path, recorder: Recorder) -> None:
+async def test_a_waiting_person_sees_their_place_in_line_as_it_moves(
+    tmp_path: Path, recorder: Recorder
+) -> None:
     gates = {"first": asyncio.Event(), "second": asyncio.Event()}
 
     async def slow(run: Run) -> AsyncGenerator[Event, None]:
@@ -181,7 +183,7 @@ async def test_one_run_is_stopped_by_its_id_in_its_own_space_only(tmp_path: Path
         assert await second.wait() == "stopped"
 
 
-async def test_the_verb_stop_overtakes(tmp_path: Path, recorder: Recorder) -> None:
+async def test_the_verb_stop_does_not_wait_in_line(tmp_path: Path, recorder: Recorder) -> None:
     async def slow(run: Run) -> AsyncGenerator[Event, None]:
         yield Text("begun")
         await asyncio.Event().wait()
@@ -195,7 +197,7 @@ async def test_the_verb_stop_overtakes(tmp_path: Path, recorder: Recorder) -> No
     assert any("Stopped 1 run" in event.text for event in recorder.events["stop"] if isinstance(event, Text))
 
 
-async def test_a_fault_is_one_sentence_with_the_runs_id_and_the_next_request_works(
+async def test_an_error_is_one_sentence_with_the_runs_id_and_the_next_request_works(
     tmp_path: Path, recorder: Recorder
 ) -> None:
     async def broken(run: Run) -> AsyncGenerator[Event, None]:
@@ -211,7 +213,9 @@ async def test_a_fault_is_one_sentence_with_the_runs_id_and_the_next_request_wor
     assert "secret" not in failed.text
 
 
-async def test_what_a_person_can_mend_is_said_in_their_words(tmp_path: Path, recorder: Recorder) -> None:
+async def test_an_error_that_a_person_can_correct_is_said_in_their_language(
+    tmp_path: Path, recorder: Recorder
+) -> None:
     async def error(run: Run) -> AsyncGenerator[Event, None]:
         yield Stage("s", "S")
         raise TransientError("rules.no_books")
@@ -236,7 +240,7 @@ async def test_what_a_person_can_mend_is_said_in_their_words(tmp_path: Path, rec
     ],
     ids=str,
 )
-async def test_another_try_is_offered_only_where_it_may_end_differently(
+async def test_a_retry_is_offered_only_if_it_may_end_differently(
     tmp_path: Path, recorder: Recorder, error: Exception, retry: bool
 ) -> None:
     async def once() -> str:
@@ -259,7 +263,7 @@ async def test_another_try_is_offered_only_where_it_may_end_differently(
         assert failed.retry is retry
 
 
-async def test_leaving_in_the_middle_goes_on_at_the_next_start_in_order(
+async def test_requests_interrupted_by_an_exit_continue_in_order_at_the_next_start(
     tmp_path: Path, recorder: Recorder
 ) -> None:
     calls: list[str] = []
@@ -291,7 +295,7 @@ async def test_leaving_in_the_middle_goes_on_at_the_next_start_in_order(
     assert list(again.statuses) == ["first", "second"]
 
 
-async def test_what_is_taken_in_while_leaving_is_done_at_the_next_start(
+async def test_requests_received_during_shutdown_are_done_at_the_next_start(
     tmp_path: Path, recorder: Recorder
 ) -> None:
     async def stepwise(run: Run) -> AsyncGenerator[Event, None]:
@@ -320,7 +324,7 @@ async def test_a_second_process_gets_one_sentence(tmp_path: Path) -> None:
     await (await Resources.open(config(tmp_path))).close()
 
 
-async def test_stop_in_one_space_leaves_the_same_place_of_another_alone(
+async def test_stop_in_one_space_does_not_affect_the_same_place_in_another(
     tmp_path: Path, recorder: Recorder
 ) -> None:
     gate = asyncio.Event()

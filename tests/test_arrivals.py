@@ -42,7 +42,7 @@ def kept(data: Path) -> list[str]:
         return [id for (id,) in connection.execute("SELECT id FROM inbox ORDER BY seq")]
 
 
-async def test_a_request_is_kept_before_it_is_acknowledged_and_begun_afterwards(tmp_path: Path) -> None:
+async def test_a_request_is_stored_before_it_is_acknowledged_and_started_afterwards(tmp_path: Path) -> None:
     recorder = Recorder()
     seen: list[object] = []
 
@@ -57,7 +57,7 @@ async def test_a_request_is_kept_before_it_is_acknowledged_and_begun_afterwards(
     assert recorder.events["one"] == [Text("hello")]
 
 
-async def test_a_run_whose_acknowledgement_fails_goes_on(
+async def test_a_run_continues_even_if_its_acknowledgement_fails(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     async def fails() -> None:
@@ -69,7 +69,7 @@ async def test_a_run_whose_acknowledgement_fails_goes_on(
     assert "run one was not acknowledged" in caplog.text
 
 
-async def test_a_request_whose_asker_is_cut_off_is_done_all_the_same(tmp_path: Path) -> None:
+async def test_a_request_is_done_even_if_its_sender_is_cut_off(tmp_path: Path) -> None:
     begun, go_on = asyncio.Event(), asyncio.Event()
 
     async def slow() -> None:
@@ -86,7 +86,7 @@ async def test_a_request_whose_asker_is_cut_off_is_done_all_the_same(tmp_path: P
     assert recorder.events["one"] == [Text("hello")]
 
 
-async def test_what_is_edited_before_it_begins_is_done_as_it_reads_then(tmp_path: Path) -> None:
+async def test_a_request_edited_before_it_starts_is_done_as_edited(tmp_path: Path) -> None:
     async with running(tmp_path, recorder := Recorder()) as app:
 
         async def edited() -> None:
@@ -125,7 +125,7 @@ class AcknowledgeN:
         self._acknowledged.append(self._n)
 
 
-async def test_those_that_wait_for_a_commit_share_the_next_in_the_order_they_came(tmp_path: Path) -> None:
+async def test_requests_that_wait_for_a_commit_share_the_next_one_in_order(tmp_path: Path) -> None:
     database = await Database.open(migrated.database(tmp_path / "a.db"))
     batches: list[int] = []
 
@@ -145,7 +145,7 @@ async def test_those_that_wait_for_a_commit_share_the_next_in_the_order_they_cam
     assert numbers == sorted(number for number in numbers if number is not None)
 
 
-async def test_one_that_cannot_be_written_does_not_take_the_others_along(tmp_path: Path) -> None:
+async def test_a_request_that_cannot_be_stored_does_not_affect_the_others(tmp_path: Path) -> None:
     database = await Database.open(migrated.database(tmp_path / "a.db"))
     arrivals = Arrivals(Inbox(database), lambda request, seq, since: None)
     broken: Request = asked("broken", "half a letter: \ud800")
@@ -159,7 +159,7 @@ async def test_one_that_cannot_be_written_does_not_take_the_others_along(tmp_pat
 
 
 @pytest.mark.parametrize(("work", "verb"), [("library", "add"), ("library", "remove"), ("prompts", "reset")])
-async def test_what_only_admins_may_do_is_refused_before_anything_is_kept(
+async def test_an_admins_only_request_is_refused_before_anything_is_stored(
     tmp_path: Path, work: str, verb: str
 ) -> None:
     request = replace(asked("one", "hello", work=work, verb=verb), author=Author("g", "Guest"))
@@ -180,7 +180,7 @@ def test_an_event_has_one_id_in_its_space_and_platform() -> None:
     assert id not in {event_id(*other) for other in others}
 
 
-async def test_what_need_not_be_acknowledged_lets_who_waits_at_the_door_go_first(tmp_path: Path) -> None:
+async def test_a_request_without_acknowledgement_lets_waiting_ones_go_first(tmp_path: Path) -> None:
     recorder, standing, answered = Recorder(), asyncio.Event(), asyncio.Event()
 
     async def slowly() -> None:
@@ -198,7 +198,7 @@ async def test_what_need_not_be_acknowledged_lets_who_waits_at_the_door_go_first
         assert await second.wait() == await (await first).wait() == "done"
 
 
-async def test_nothing_begins_before_the_door_is_clear() -> None:
+async def test_nothing_starts_before_all_arrivals_are_acknowledged() -> None:
     gate, order = AcknowledgementGate(), list[str]()
 
     async def begin() -> None:
@@ -215,7 +215,7 @@ async def test_nothing_begins_before_the_door_is_clear() -> None:
     assert order == ["acknowledged", "begun"]
 
 
-def test_a_name_is_the_same_however_its_accents_are_composed_but_a_path_is_kept() -> None:
+def test_names_are_normalised_for_composed_accents_but_paths_are_kept() -> None:
     apart, whole = normalize("NFD", "ação"), normalize("NFC", "ação")
     request = asked("one", apart)
     request = replace(request, options={"shelf": apart, "file": apart, "k": 3}, files=(File(apart, "", 1),))

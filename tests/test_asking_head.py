@@ -94,7 +94,9 @@ async def test_a_message_to_another_person_is_not_read_for_its_meaning(
         pytest.param("unseen", 0.95, 0.05, marks=pytest.mark.slow),
     ],
 )
-def test_questions_are_answered_and_the_rest_is_not(name: str, answered: float, disturbed: float) -> None:
+def test_questions_are_answered_and_other_messages_are_not(
+    name: str, answered: float, disturbed: float
+) -> None:
     """Nothing was fitted to these sets, which are by three authors; only `make test-kill` reads the seventh."""
     from bot.asking import asks
 

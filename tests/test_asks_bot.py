@@ -45,7 +45,7 @@ def answered(message: Message) -> bool:
     return by_words(verdict, message["text"])
 
 
-def test_the_set_is_large_and_even() -> None:
+def test_the_set_of_messages_is_large_and_balanced() -> None:
     both = messages("develop") + messages("held back")
     assert len({(message["language"], message["text"]) for message in both}) == len(both) >= 1_000
     for language in ("en", "pt"):
@@ -56,7 +56,7 @@ def test_the_set_is_large_and_even() -> None:
 
 @pytest.mark.parametrize("half", ["develop", "held back"])
 @pytest.mark.parametrize("language", ["en", "pt"])
-def test_questions_are_answered_and_the_rest_is_not(half: str, language: str) -> None:
+def test_questions_are_answered_and_other_messages_are_not(half: str, language: str) -> None:
     of_language = [message for message in messages(half) if message["language"] == language]
     questions = [message for message in of_language if message["asks"]]
     rest = [message for message in of_language if not message["asks"]]
@@ -69,7 +69,7 @@ def test_questions_are_answered_and_the_rest_is_not(half: str, language: str) ->
 @pytest.mark.parametrize(
     ("name", "reach", "disturbance"), [("first", 0.98, 0.02), ("second", 0.77, 0.1), ("third", 0.77, 0.15)]
 )
-def test_what_the_words_alone_reach_of_messages_that_were_written_without_them(
+def test_rules_on_words_work_on_messages_that_they_were_not_adapted_to(
     name: str, reach: float, disturbance: float
 ) -> None:
     """The rules were adapted to the first of these sets alone."""
@@ -95,11 +95,11 @@ def test_what_the_words_alone_reach_of_messages_that_were_written_without_them(
         ("https://example.org/what-is-cover?", "no"),
     ],
 )
-def test_words_that_do_not_decide_leave_it_open(text: str, verdict: str) -> None:
+def test_undecided_words_leave_it_open(text: str, verdict: str) -> None:
     assert asks(text) == verdict
 
 
-def test_a_question_to_a_person_is_left_to_them() -> None:
+def test_a_question_to_another_person_is_not_answered() -> None:
     question = "how does grappling work?"
     assert asks(question) == "likely", "it may be to the others: a small model looks, where there is one"
     assert asks(question, replies=True) == "no"
@@ -145,7 +145,7 @@ HOSTILE: Final = (
 
 
 @pytest.mark.parametrize("text", HOSTILE)
-def test_hostile_text_takes_no_longer_than_any_other(text: str) -> None:
+def test_hostile_text_takes_no_longer_than_other_text(text: str) -> None:
     began = time.process_time()
     asks((text * 10_000)[:10_000])
     assert time.process_time() - began < 0.5
@@ -174,11 +174,11 @@ def test_nothing_heavy_is_imported() -> None:
         "Can you tell me how far a dwarf sees",
     ],
 )
-def test_a_verb_before_you_is_no_name(text: str) -> None:
+def test_a_verb_before_you_is_not_a_name(text: str) -> None:
     assert asks(text) in ("yes", "likely")
 
 
-def test_a_name_before_you_is_one() -> None:
+def test_a_name_before_you_is_recognised() -> None:
     assert (
         asks("Bob you coming?") == asks("Mira, you free tonight?") == asks("Can you come at eight?") == "no"
     )

@@ -61,7 +61,7 @@ def test_wrong_use_exits_with_2(tmp_path: Path, arguments: tuple[str, ...]) -> N
     assert not done.stdout
 
 
-def test_settings_that_are_not_there_are_named(tmp_path: Path) -> None:
+def test_a_missing_settings_file_is_named(tmp_path: Path) -> None:
     done = bot("library", "list", "--config", str(tmp_path / "none.toml"), data=tmp_path)
     assert done.returncode == 2
     assert "none.toml" in done.stderr
@@ -100,7 +100,7 @@ def test_the_version_is_that_of_the_package(capsys: pytest.CaptureFixture[str]) 
     assert capsys.readouterr().out == f"Sutradhar {project['version']}\n"
 
 
-def test_doctor_names_what_is_missing_and_tells_no_secret(tmp_path: Path) -> None:
+def test_doctor_names_what_is_missing_and_shows_no_secret(tmp_path: Path) -> None:
     config = tmp_path / "config.toml"
     config.write_text(
         '[roles]\nanswerer = "openai:some-model"\n[library]\nwatch = ["books", "gone"]\nwatch_space = "1234"\n',
@@ -132,7 +132,7 @@ def test_doctor_names_all_errors_of_the_settings_at_once(tmp_path: Path, locale:
     assert done.stdout.splitlines()[-1].startswith(count)
 
 
-def test_doctor_tells_which_models_play_and_why(tmp_path: Path) -> None:
+def test_doctor_says_which_models_are_used_and_why(tmp_path: Path) -> None:
     keyed = bot("doctor", data=tmp_path / "data", OPENAI_API_KEY="sk-very-secret").stdout
     assert "chosen by the keys that are set (OPENAI_API_KEY)" in keyed
     assert "models test` calls each of them" in keyed
@@ -169,7 +169,7 @@ def test_doctor_names_the_package_that_an_embedding_model_needs(tmp_path: Path) 
     assert done.returncode == 1
 
 
-def test_a_reader_that_leaves_is_no_traceback(tmp_path: Path) -> None:
+def test_a_closed_pipe_gives_no_traceback(tmp_path: Path) -> None:
     read, write = os.pipe()
     os.close(read)
     done = subprocess.run(
@@ -185,7 +185,7 @@ def test_a_reader_that_leaves_is_no_traceback(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_an_operator_stocks_a_servers_shelves_and_nobody_elses(tmp_path: Path) -> None:
+def test_an_operator_adds_books_to_one_servers_shelves_only(tmp_path: Path) -> None:
     config, book = tmp_path / "config.toml", tmp_path / "table.md"
     config.write_text('[embedding]\nmodel = "none"\n[roles]\n', encoding="utf-8")
     book.write_text("# Grappled\n\nSpeed becomes 0.\n", encoding="utf-8")
@@ -199,7 +199,7 @@ def test_an_operator_stocks_a_servers_shelves_and_nobody_elses(tmp_path: Path) -
 @pytest.mark.skipif(
     not Path("/dev/full").exists(), reason="only some systems have a disk that is always full"
 )
-def test_a_log_that_cannot_be_written_says_nothing_of_it(tmp_path: Path) -> None:
+def test_an_unwritable_log_is_no_error(tmp_path: Path) -> None:
     (tmp_path / "sutradhar.log").symlink_to("/dev/full")
     config = tmp_path / "config.toml"
     config.write_text('[embedding]\nmodel = "none"\n[library]\nwatch = ["gone"]\n', encoding="utf-8")

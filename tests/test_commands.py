@@ -147,7 +147,7 @@ def test_a_line_becomes_a_verb(line: str, path: str, options: dict[str, object],
         ),
     ],
 )
-def test_what_is_missing_is_described(locale: str, sentence: str) -> None:
+def test_a_missing_value_is_described(locale: str, sentence: str) -> None:
     with pytest.raises(UserError) as raised:
         parse("/council show")
     assert words(locale)(raised.value.key, **raised.value.values) == sentence
@@ -217,7 +217,7 @@ SENTENCES = frozenset(("", *words("en").sentences()))
 
 @example("‘’")
 @given(st.text(max_size=200))
-def test_any_line_is_read_or_refused_with_a_sentence(text: str) -> None:
+def test_any_line_is_parsed_or_refused_with_a_sentence(text: str) -> None:
     for line in (text, f"/{text}", f"/rules ask {text}", f"/library add {text} --shelf s"):
         try:
             parse(line)
@@ -267,14 +267,14 @@ def test_a_form_asks_for_what_the_verb_takes(row: Verb) -> None:
             assert all(say(key) != key for key in named)
 
 
-def test_a_line_is_made_of_options_and_read_again() -> None:
+def test_a_line_made_of_options_parses_back_to_them() -> None:
     row = ROWS["story", "start"]
     given = {"tone": 'eerie, "slow"', "title": "The door\\ --view", "cast": "Mira: a diver; Bo's dog"}
     again = parse(line_for(row, given) + " A door in the sea")
     assert (again.verb, again.options, again.text) == (row, given, "A door in the sea")
 
 
-def test_what_changes_what_everybody_shares_is_for_admins() -> None:
+def test_verbs_that_change_shared_settings_are_for_admins() -> None:
     admin = {row.path for row in TABLE if row.admin}
     library = {f"library {name}" for name in ("add", "remove", "reindex")}
     course = {f"course {name}" for name in ("add", "replace", "remove")}
@@ -282,7 +282,7 @@ def test_what_changes_what_everybody_shares_is_for_admins() -> None:
     assert admin == library | course | settings | {"models", "prompts edit", "prompts reset", "story prompt"}
 
 
-def test_an_answer_can_be_asked_for_in_private_wherever_a_platform_has_such() -> None:
+def test_exactly_the_listed_verbs_can_answer_in_private() -> None:
     private = {row.path for row in TABLE if row.option("private")}
     rules = {"library show", *(f"rules {name}" for name in ("ask", "lookup", "roll", "books", "see"))}
     council = {f"council {name}" for name in ("ask", "show", "export", "stats")}
@@ -316,7 +316,7 @@ def test_an_answer_can_be_asked_for_in_private_wherever_a_platform_has_such() ->
     assert (parsed.options, parsed.text) == ({"private": True}, "who holds the mill?")
 
 
-def test_what_tells_a_person_of_their_own_doings_is_personal() -> None:
+def test_verbs_about_a_persons_own_data_are_personal() -> None:
     personal = {row.path for row in TABLE if row.personal}
     own = {row.path for row in TABLE if row.work in ("sessions", "settings", "privacy")}
     others = {
@@ -340,7 +340,7 @@ def test_what_tells_a_person_of_their_own_doings_is_personal() -> None:
     assert not any(row.ordered or row.option("private") for row in TABLE if row.personal)
 
 
-def test_a_councils_levels_are_those_that_it_has() -> None:
+def test_the_type_of_a_councils_level_has_its_levels() -> None:
     assert get_args(Level) == LEVELS
 
 
@@ -410,7 +410,7 @@ def test_an_example_is_in_the_readers_language_and_means_the_same() -> None:
     assert help_text(say, "história") == help_text(say, "story")
 
 
-def test_what_is_missing_is_said_with_an_example_in_the_readers_language() -> None:
+def test_a_missing_value_is_reported_with_an_example_in_the_readers_language() -> None:
     with pytest.raises(UserError) as raised:
         parse("/story start")
     for locale, sample in (("en", "A lighthouse keeper"), ("pt-BR", "Um faroleiro encontra")):
@@ -458,7 +458,7 @@ def test_the_page_of_commands_is_the_table() -> None:
     assert not re.search("verb|edit the table|session", re.sub("<!--.*-->", "", introduction))
 
 
-def test_a_persons_words_are_read_neither_as_options_nor_as_commands() -> None:
+def test_a_persons_words_are_not_parsed_as_options_or_commands() -> None:
     begun = parse("/rules ask --k 3", asks=True)
     for words_of in ("--private", "/library remove x", '"quoted"', "-- --k 5", "two\nlines"):
         whole = with_words(begun, words_of)
@@ -474,7 +474,7 @@ def test_only_a_verb_that_takes_a_text_can_ask_for_it(line: str) -> None:
         parse(line, asks=True)
 
 
-def test_pasted_lines_are_commands_of_their_own_and_text_stays_together() -> None:
+def test_pasted_commands_run_separately_and_pasted_text_stays_together() -> None:
     assert lines_of("/library add a.md\nHow far?\n\n/rules roll 2d6\n") == [
         "/library add a.md",
         "How far?",
@@ -486,7 +486,7 @@ def test_pasted_lines_are_commands_of_their_own_and_text_stays_together() -> Non
     assert lines_of(" \n") == []
 
 
-def test_a_verb_an_option_and_a_choice_go_by_their_portuguese_names_too() -> None:
+def test_verbs_options_and_choices_have_portuguese_names_too() -> None:
     def path(line: str) -> str:
         row = parse(line).verb
         return row.path if row is not None else ""

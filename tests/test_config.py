@@ -112,7 +112,7 @@ def test_keys_that_are_found_are_used_without_settings(keys: list[str]) -> None:
     assert len({seat.model for seat in seats}) == len(seats)
 
 
-def test_an_own_suggestion_stands_over_the_bundled_one_and_a_key_may_have_another_name(file: Path) -> None:
+def test_the_files_suggestion_overrides_the_bundled_one_and_a_key_may_have_another_name(file: Path) -> None:
     file.write_text(
         '[providers.openai]\napi_key_env = "MINE"\n[suggested.openai]\nanswerer = ["b", "s"]\n',
         encoding="utf-8",
@@ -122,7 +122,7 @@ def test_an_own_suggestion_stands_over_the_bundled_one_and_a_key_may_have_anothe
     assert load(file, environ={"OPENAI_API_KEY": "a-key"}).roles_from == "none"
 
 
-def test_settings_of_roles_stand_over_keys_and_an_empty_table_means_nobody(file: Path) -> None:
+def test_roles_override_suggestions_for_keys_and_an_empty_table_means_no_model(file: Path) -> None:
     file.write_text("[roles]\n", encoding="utf-8")
     config = load(file, environ={"OPENAI_API_KEY": "a-key"})
     assert (config.roles, config.roles_from) == (RolesConfig(), "config")
@@ -155,7 +155,7 @@ def test_without_a_key_the_demo_model_plays_once_its_files_are_there(tmp_path: P
     assert models.needed(*keyed.wants) == ("bge-small",)
 
 
-def test_a_part_of_text_that_nobody_was_given_is_the_answerers(file: Path) -> None:
+def test_a_text_role_without_a_model_uses_the_answerers(file: Path) -> None:
     file.write_text(
         '[providers.x]\nkind = "anthropic"\n[roles]\nanswerer = ["x:a", "openai:b", "x:a"]\nwriter = "openai:c"\n',
         encoding="utf-8",
@@ -167,7 +167,7 @@ def test_a_part_of_text_that_nobody_was_given_is_the_answerers(file: Path) -> No
     assert config.roles.models == ("x:a", "openai:b", "openai:c")
 
 
-def test_what_listens_on_this_machine_is_a_name_or_a_folder_beside_the_file(tmp_path: Path) -> None:
+def test_local_speech_recognition_is_a_name_or_a_folder_beside_the_file(tmp_path: Path) -> None:
     def named(value: str) -> str:
         file = tmp_path / "config.toml"
         file.write_text(f'[speech]\ntranscriber = "{value}"\n', encoding="utf-8")
@@ -179,7 +179,7 @@ def test_what_listens_on_this_machine_is_a_name_or_a_folder_beside_the_file(tmp_
     assert "whisper" in load(tmp_path / "config.toml", tmp_path / "data", {}).wants
 
 
-def test_members_keep_their_settings_and_may_sit_twice_and_are_one_model(file: Path) -> None:
+def test_a_model_may_sit_twice_in_a_council_with_its_own_settings(file: Path) -> None:
     seats = ("openai:b effort=high", "openai:b", "openai:b", "anthropic:c persona='a, b'")
     file.write_text(f'[roles]\nanswerer = "openai:a"\ncouncil = {json.dumps(seats)}\n', encoding="utf-8")
     roles = load(file, environ={}).roles
@@ -196,7 +196,7 @@ def test_suggested_members_may_have_settings_and_two_services_may_suggest_too_ma
     assert len(both.roles.council) == model_spec.MOST
 
 
-def test_a_service_at_its_own_address_wants_its_own_key(file: Path) -> None:
+def test_a_service_at_its_own_address_needs_its_own_key(file: Path) -> None:
     file.write_text(
         '[providers.work]\nkind = "openai"\n'
         '[providers.box]\nkind = "anthropic"\nbase_url = "http://127.0.0.1:1"\ntools = false\ncites = false\n',
@@ -227,7 +227,7 @@ def test_the_command_line_beats_the_environment_beats_dotenv_beats_the_default(t
     assert load(environ=environ).secret("NOWHERE") is None
 
 
-def test_a_key_is_missing_where_a_provider_wants_one_that_is_not_set() -> None:
+def test_a_providers_missing_key_is_reported() -> None:
     missing = load(environ={}).key_missing
     assert missing("openai:a") == "OPENAI_API_KEY"
     assert load(environ={"OPENAI_API_KEY": "k"}).key_missing("openai:a") == ""
@@ -241,7 +241,7 @@ def test_secrets_are_not_printed_nor_pickled() -> None:
         pickle.dumps(config.secrets)
 
 
-def test_what_the_file_says_of_discord_is_read(file: Path) -> None:
+def test_the_discord_section_is_read(file: Path) -> None:
     file.write_text(
         '[discord]\ntoken_env = "MINE"\ngateway_url = "ws://127.0.0.1:1"\n'
         "shard_count = 4\nshard_ids = [0, 3, 0]\nsync_guilds = [7]\nfree_chat = true\nthreads = false\n",
@@ -258,7 +258,7 @@ def test_what_the_file_says_of_discord_is_read(file: Path) -> None:
     )
 
 
-def test_what_the_file_says_of_slack_is_read(file: Path) -> None:
+def test_the_slack_section_is_read(file: Path) -> None:
     file.write_text(
         '[slack]\nbot_token_env = "MINE"\nmode = "http"\nhttp_host = "0.0.0.0"\nhttp_port = 0\n'
         'connections = 10\nadmins = ["U012AB3CD", "W77", "U012AB3CD"]\n',
@@ -279,7 +279,7 @@ def test_windows_line_ends_and_a_byte_order_mark_are_read(file: Path) -> None:
     assert load(file, environ={}).retrieval.k == 9
 
 
-def test_watched_folders_start_at_the_file(file: Path) -> None:
+def test_relative_watched_folders_start_at_the_files_folder(file: Path) -> None:
     file.write_text('[library]\nwatch = ["books", "~/more"]\n')
     home = Path(os.path.expanduser("~"))  # noqa: PTH111  (what the shell would say)
     assert load(file, environ={}).section(LibraryConfig).watch == (
@@ -288,7 +288,7 @@ def test_watched_folders_start_at_the_file(file: Path) -> None:
     )
 
 
-def test_loading_settings_pulls_in_nothing_heavy(file: Path) -> None:
+def test_loading_settings_imports_nothing_heavy(file: Path) -> None:
     file.write_text("[retrieval]\nk = 9\n")
     code = (
         "import sys; from pathlib import Path; from bot.config import load;"

@@ -148,7 +148,7 @@ def test_a_wrong_key_is_refused_with_its_line_and_the_nearest_right_one(file: Pa
         ("[retrieval]\nk = 3\nk = 4\n", 3, "is not valid TOML"),
     ],
 )
-def test_each_slip_is_refused_with_its_line_and_a_way_out(
+def test_each_mistake_is_refused_with_its_line_and_a_correction(
     file: Path, text: str, line: int, says: str
 ) -> None:
     sentence = refusal(file, text)
@@ -197,7 +197,7 @@ answerer = "m"
 """
 
 
-def test_all_errors_of_a_file_are_found_in_one_reading(file: Path) -> None:
+def test_all_errors_of_a_file_are_reported_at_once(file: Path) -> None:
     file.write_text(SLIPS, encoding="utf-8")
     with pytest.raises(ConfigError) as caught:
         load(file, environ={})

@@ -45,7 +45,7 @@ def licence(name: str) -> str:
     return " ".join([str(about.get("license_expression", "")), text, *kinds])
 
 
-def test_nothing_in_the_default_install_is_under_the_gpl() -> None:
+def test_no_package_of_the_default_install_is_under_the_gpl() -> None:
     found = {}
     for name in locked("requirements.lock"):
         try:
@@ -96,7 +96,7 @@ def imported() -> set[str]:
     return found - sys.stdlib_module_names - OURS - OPTIONAL
 
 
-def test_what_is_imported_is_declared_and_what_is_declared_is_imported() -> None:
+def test_imported_and_declared_packages_are_the_same() -> None:
     carriers = metadata.packages_distributions()
     declared = names(PROJECT["project"]["dependencies"])
     used: set[str] = set()

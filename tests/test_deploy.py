@@ -35,7 +35,7 @@ def faults(compose: dict[str, Any]) -> list[str]:
     return [fault.message for fault in Draft7Validator(schema).iter_errors(compose)]
 
 
-def test_compose_takes_its_file_and_finds_in_it_all_that_it_names() -> None:
+def test_the_compose_file_is_valid_and_complete() -> None:
     assert faults(COMPOSE) == []
     wrong = copy.deepcopy(COMPOSE)
     wrong["services"]["bot"]["depends_on"]["postgres"]["condition"] = "healthy"
@@ -72,7 +72,7 @@ def test_compose_takes_its_file_and_finds_in_it_all_that_it_names() -> None:
     assert asked[0] == asked[1] == "${POSTGRES_PASSWORD:?set POSTGRES_PASSWORD in .env}"
 
 
-def test_the_example_of_the_environment_names_all_that_is_read_there(tmp_path: Path) -> None:
+def test_the_example_of_the_environment_has_every_variable_that_is_read(tmp_path: Path) -> None:
     text = (ROOT / bot_env()).read_text(encoding="utf-8")
     offered = dict(re.findall(r"^(?:# )?([A-Z][A-Z0-9_]+)=(.*)$", text, re.MULTILINE))
     read = {
@@ -101,7 +101,7 @@ def _read_by(text: str) -> list[str]:
     return re.findall(r"secrets?(?:\.get)?\(\s*\"((?:SUTRADHAR|OTEL)_[A-Z_]+)\"", text)
 
 
-def test_systemd_takes_the_unit(tmp_path: Path) -> None:
+def test_systemd_accepts_the_unit(tmp_path: Path) -> None:
     text = (ROOT / "deploy/sutradhar.service").read_text(encoding="utf-8")
     keys = dict(re.findall(r"^(\w+)=(.*)$", text, re.MULTILINE))
     assert int(keys["TimeoutStopSec"]) > LEAVES_WITHIN_S

@@ -60,7 +60,7 @@ def test_the_linter_has_nothing_to_say() -> None:
     assert (result.returncode, result.stdout) == (0, "")
 
 
-def test_the_image_gets_every_package_of_the_house() -> None:
+def test_the_image_contains_all_our_packages() -> None:
     packages = {file.parent.name for file in ROOT.glob("*/__init__.py")} - {"tests", "benchmarks", "scripts"}
     copied = {
         rest.split()[0] for name, rest in instructions((ROOT / "Dockerfile").read_text()) if name == "COPY"
@@ -68,7 +68,7 @@ def test_the_image_gets_every_package_of_the_house() -> None:
     assert packages <= copied
 
 
-def test_only_what_is_needed_is_sent_to_the_builder(tmp_path: Path) -> None:
+def test_only_needed_files_are_sent_to_the_builder(tmp_path: Path) -> None:
     send(ROOT, tmp_path)
     sent = {path.name for path in tmp_path.iterdir()}
     assert {"bot", "storage", "requirements.lock"} <= sent
@@ -76,7 +76,7 @@ def test_only_what_is_needed_is_sent_to_the_builder(tmp_path: Path) -> None:
     assert not list(tmp_path.rglob("__pycache__"))
 
 
-def test_a_good_one_is_followed_to_its_entrypoint(context: Path) -> None:
+def test_the_check_follows_a_correct_dockerfile_to_its_entrypoint(context: Path) -> None:
     build = builder(context)
     image = build.build()
     check(image)
@@ -97,7 +97,7 @@ def test_a_good_one_is_followed_to_its_entrypoint(context: Path) -> None:
         ("WORKDIR /app\nUSER", "HEALTHY /app\nUSER", "HEALTHY is not known"),
     ],
 )
-def test_what_would_break_a_build_breaks_the_check(
+def test_mistakes_that_break_a_build_break_the_check(
     context: Path, instead_of: str, written: str, says: str
 ) -> None:
     (context / "Dockerfile").write_text(GOOD.replace(instead_of, written))
@@ -107,7 +107,7 @@ def test_what_would_break_a_build_breaks_the_check(
     assert says in str(caught.value)
 
 
-def test_docker_asks_a_bot_that_runs_whether_it_answers_and_no_chat(tmp_path: Path) -> None:
+def test_the_health_check_applies_to_run_and_not_to_chat(tmp_path: Path) -> None:
     (health,) = [
         rest for name, rest in instructions((ROOT / "Dockerfile").read_text()) if name == "HEALTHCHECK"
     ]

@@ -14,7 +14,7 @@ import pytest
 from scripts.documented_commands import ROOT, commands, fault
 
 
-def test_every_command_in_the_pages_is_one_that_there_is() -> None:
+def test_every_command_in_the_pages_exists() -> None:
     shown = commands()
     assert len(shown) > 300
     assert [(command, reason) for command in shown if (reason := fault(command.text))] == []
@@ -64,7 +64,7 @@ def defined(path: str) -> set[str]:
     return found
 
 
-def test_what_the_architecture_page_names_is_where_it_says() -> None:
+def test_the_names_on_the_architecture_page_are_where_it_says() -> None:
     page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
     section = page.partition("## Where to look\n")[2].partition("\n## ")[0]
     places = re.findall(r"`([\w/]+\.py)`: ((?:`[\w.]+`(?:, )?)+)", section)
@@ -74,7 +74,7 @@ def test_what_the_architecture_page_names_is_where_it_says() -> None:
         assert set(re.findall(r"`([\w.]+)`", names)) <= defined(path), path
 
 
-def test_decisions_have_each_number_once_and_the_numbers_that_others_name() -> None:
+def test_decisions_have_unique_numbers_and_references_to_them_exist() -> None:
     text = (ROOT / "docs/decisions.md").read_text(encoding="utf-8")
     paragraphs = [part for part in text.split("\n\n")[2:] if not part.startswith("#")]
     heads = [re.match(r"\*\*(\d+(?:, \d+)*)\. \S", paragraph) for paragraph in paragraphs]

@@ -15,7 +15,7 @@ def texts(picture: str) -> list[str]:
     return ["".join(element.itertext()) for element in root.iter("{http://www.w3.org/2000/svg}text")]
 
 
-def test_words_stand_there_as_they_are_and_marks_become_styles() -> None:
+def test_words_are_drawn_unchanged_and_marks_become_styles() -> None:
     rows = [Line(NASTY), Line(NASTY, code=True), Line(buttons=(NASTY,)), Line(NASTY, face="<", deep=1)]
     shown = texts(drawn(rows, LOOKS))
     assert shown[0] == '<b>&"]]> bold a < b slant'

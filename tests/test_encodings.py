@@ -20,7 +20,7 @@ BOOK = "# Lanterns\n\nA lit lantern shows things → 9 m away — “no farther�
     "encodings",
     [("ascii",), pytest.param(("utf-8", "cp1252", "latin-1", "shift_jis"), marks=pytest.mark.slow)],
 )
-def test_whatever_the_encoding_every_command_is_answered_whole(
+def test_every_command_is_answered_completely_in_any_encoding(
     encodings: tuple[str, ...], tmp_path: Path
 ) -> None:
     config, book = tmp_path / "config.toml", tmp_path / "table.md"
@@ -52,7 +52,7 @@ def test_whatever_the_encoding_every_command_is_answered_whole(
 
 
 @pytest.mark.slow
-def test_whatever_the_encoding_the_prompt_answers_and_ends(tmp_path: Path) -> None:
+def test_the_prompt_answers_and_ends_in_any_encoding(tmp_path: Path) -> None:
     config = tmp_path / "config.toml"
     config.write_text(SETTINGS, encoding="utf-8")
     for encoding in ("ascii", "latin-1"):
@@ -70,7 +70,7 @@ def test_whatever_the_encoding_the_prompt_answers_and_ends(tmp_path: Path) -> No
         assert ("/lição" in history) == (encoding == "ascii"), "UTF-8 is read where nothing else can be"
 
 
-def test_what_an_encoding_lacks_is_written_as_the_nearest_that_it_has() -> None:
+def test_characters_that_an_encoding_lacks_are_replaced_by_the_nearest() -> None:
     accept_all()
     assert "✓ “Ação” – 9 m → …, 雨".encode("ascii", "nearest") == b'+ "Acao" - 9 m -> ..., ?'
     assert "✓ ação".encode("cp1252", "nearest").decode("cp1252") == "+ ação"

@@ -24,13 +24,13 @@ from tests.fakes.moody import Moody, hello, running
 from tests.fakes.scripted_app import Recorder, asked, open_scripted
 
 
-async def test_a_run_is_shown_to_its_end_then_written_down_then_closed(tmp_path: Path) -> None:
+async def test_a_run_is_shown_completely_then_recorded_then_closed(tmp_path: Path) -> None:
     async with running(moody := Moody(tmp_path)) as app:
         assert await (await app.perform(asked("one", "hello"))).wait() == "done"
     assert moody.seen == [("flush", "done", "running"), ("close", "done", "done")]
 
 
-async def test_a_stopped_run_is_written_down_before_it_dies(tmp_path: Path) -> None:
+async def test_a_stopped_run_is_recorded_before_it_ends(tmp_path: Path) -> None:
     begun = asyncio.Event()
 
     async def slow(run: Run) -> AsyncGenerator[Event, None]:
@@ -47,7 +47,7 @@ async def test_a_stopped_run_is_written_down_before_it_dies(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize("broken", ["flush", "close"])
-async def test_a_view_that_fails_loses_neither_the_end_nor_the_next_run(
+async def test_a_failing_view_loses_neither_the_end_nor_the_next_run(
     tmp_path: Path, broken: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     moody = Moody(tmp_path)
@@ -60,7 +60,7 @@ async def test_a_view_that_fails_loses_neither_the_end_nor_the_next_run(
     assert "the platform is gone" in caplog.text
 
 
-async def test_a_view_that_can_show_nothing_ends_its_run_and_hangs_nobody(tmp_path: Path) -> None:
+async def test_a_view_that_can_show_nothing_ends_its_run_and_blocks_nobody(tmp_path: Path) -> None:
     moody = Moody(tmp_path)
     moody.broken = "show"
     async with running(moody) as app:
@@ -82,7 +82,7 @@ async def test_the_next_run_waits_until_the_one_before_is_shown(tmp_path: Path) 
         assert [await first.wait(), await second.wait()] == ["done", "done"]
 
 
-async def test_what_is_not_on_the_screen_when_the_process_leaves_is_shown_at_the_next_start(
+async def test_unshown_answers_are_shown_at_the_next_start(
     tmp_path: Path,
 ) -> None:
     moody = Moody(tmp_path)
@@ -99,7 +99,7 @@ async def test_what_is_not_on_the_screen_when_the_process_leaves_is_shown_at_the
     assert [what for what, _, _ in again.seen] == ["flush", "close"]
 
 
-async def test_nobody_is_waited_for_for_ever(caplog: pytest.LogCaptureFixture) -> None:
+async def test_no_wait_is_endless(caplog: pytest.LogCaptureFixture) -> None:
     stubborn = asyncio.Event()
 
     async def hangs() -> None:
@@ -154,7 +154,7 @@ async def test_a_run_waits_for_a_process_that_is_on_its_platform(tmp_path: Path)
     assert again.events["one"] == [Text("begun")]
 
 
-async def test_a_run_that_cannot_be_shown_lets_the_next_one_go(tmp_path: Path) -> None:
+async def test_a_run_that_cannot_be_shown_does_not_block_the_next_one(tmp_path: Path) -> None:
     def views(run: str, request: Request, outbox: Outbox) -> View:
         if run == "one":
             raise ValueError("not an origin")
@@ -168,7 +168,7 @@ async def test_a_run_that_cannot_be_shown_lets_the_next_one_go(tmp_path: Path) -
     await app.close()
 
 
-async def test_a_request_that_cannot_be_read_any_more_does_not_keep_the_others_from_starting(
+async def test_an_unreadable_request_does_not_keep_others_from_starting(
     tmp_path: Path,
 ) -> None:
     moody = Moody(tmp_path)
@@ -186,7 +186,7 @@ async def test_a_request_that_cannot_be_read_any_more_does_not_keep_the_others_f
     await app.close()
 
 
-async def test_files_of_a_run_that_waits_for_another_platform_stay(tmp_path: Path) -> None:
+async def test_files_of_a_run_that_waits_for_another_platform_are_kept(tmp_path: Path) -> None:
     app = await open_scripted(tmp_path, {}, Recorder())
     there = asked("waits", "x")
     there = replace(there, place=replace(there.place, platform="discord"))
@@ -205,7 +205,7 @@ async def test_files_of_a_run_that_waits_for_another_platform_stay(tmp_path: Pat
         ("status = 'ERROR'", "app.broke_off"),
     ],
 )
-async def test_a_run_that_is_not_started_again_says_why_where_it_was_asked(
+async def test_a_run_that_is_not_restarted_says_why_in_its_place(
     tmp_path: Path, became: str, sentence: str
 ) -> None:
     begun = asyncio.Event()

@@ -47,8 +47,8 @@ def nowhere(parent: Request, key: str, title: str) -> tuple[Place, str]:
     raise AssertionError("no conversation begins here")
 
 
-async def test_an_idle_engine_looks_seldom_for_what_is_never_there(tmp_path: Path) -> None:
-    """For delayed runs, deadlines and schedules, each about once a second."""
+async def test_an_idle_engine_rarely_polls_for_what_never_exists(tmp_path: Path) -> None:
+    """Delayed runs, deadlines and schedules: about once a second each."""
 
     async def body(run_id: str) -> str:
         return "done"
@@ -65,7 +65,7 @@ async def test_an_idle_engine_looks_seldom_for_what_is_never_there(tmp_path: Pat
         assert sum(unused in text for text in statements) <= 1, "it looks once when it is launched"
 
 
-async def test_a_step_gives_its_value_back_as_the_type_it_was(tmp_path: Path) -> None:
+async def test_a_steps_value_keeps_its_type(tmp_path: Path) -> None:
     seen: list[object] = []
 
     async def body(run_id: str) -> str:
@@ -79,7 +79,7 @@ async def test_a_step_gives_its_value_back_as_the_type_it_was(tmp_path: Path) ->
     assert seen == [[Place("a", "b", "c", "d")]]
 
 
-async def test_a_run_may_ask_what_has_become_of_another(tmp_path: Path) -> None:
+async def test_a_run_can_read_the_state_of_another(tmp_path: Path) -> None:
     seen: list[str | None] = []
 
     async def body(run_id: str) -> str:
@@ -96,7 +96,7 @@ async def test_a_run_may_ask_what_has_become_of_another(tmp_path: Path) -> None:
     assert seen == ["running", None]
 
 
-async def test_a_stream_passes_pieces_on_and_ends_with_its_completion(tmp_path: Path) -> None:
+async def test_a_stream_passes_on_pieces_and_ends_with_its_completion(tmp_path: Path) -> None:
     seen: list[str | Completion] = []
 
     async def body(run_id: str) -> str:
@@ -109,7 +109,7 @@ async def test_a_stream_passes_pieces_on_and_ends_with_its_completion(tmp_path: 
     assert seen == ["a", "b", Completion("ab", "end", "fake:m", Usage(3, 2))]
 
 
-async def test_a_step_that_is_sorry_is_sorry_again(tmp_path: Path) -> None:
+async def test_a_steps_error_is_raised_again_on_replay(tmp_path: Path) -> None:
     seen: list[UserError] = []
 
     async def body(run_id: str) -> str:
@@ -171,7 +171,7 @@ asyncio.run(main())
 """
 
 
-def test_after_a_kill_in_the_middle_no_finished_step_runs_again(tmp_path: Path) -> None:
+def test_after_a_kill_no_finished_step_runs_again(tmp_path: Path) -> None:
     command = [sys.executable, "-c", PROGRAM, str(tmp_path / "engine.db"), str(tmp_path / "log")]
     with subprocess.Popen([*command, "first"], stdout=subprocess.PIPE, text=True) as first:
         assert first.stdout is not None

@@ -30,7 +30,7 @@ print(sum(int(start, 16) % (1 << 26) == 0 for start in maps))
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only glibc has heaps of threads")
-def test_threads_make_no_heaps_of_their_own() -> None:
+def test_threads_share_one_heap() -> None:
     heaps = {
         how: int(subprocess.run([sys.executable, "-c", PEAKS, how], capture_output=True, check=True).stdout)
         for how in ("shared", "apart")
@@ -47,7 +47,7 @@ print(len(os.listdir("/proc/self/task")))
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux lists threads in /proc")
-def test_numpy_calculates_in_the_thread_that_asks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_numpy_computes_in_the_calling_thread(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("OPENBLAS_NUM_THREADS", raising=False)
 
     async def open_once() -> None:

@@ -260,7 +260,7 @@ def test_no_modules_import_each_other_in_a_circle() -> None:
         ("bot.newcomer", "json"),
     ],
 )
-def test_a_breach_is_seen(module: str, name: str) -> None:
+def test_a_forbidden_import_is_found(module: str, name: str) -> None:
     assert breaches(iter([(module, name)]))
 
 
@@ -285,7 +285,7 @@ def room_breaches(found: Iterator[tuple[str, str]]) -> list[str]:
     return wrong
 
 
-def test_no_room_of_the_story_reaches_into_another() -> None:
+def test_no_folder_of_the_story_imports_internals_of_another() -> None:
     assert room_breaches(imported()) == []
 
 
@@ -300,11 +300,11 @@ def test_no_room_of_the_story_reaches_into_another() -> None:
         (f"{STORY}.newcomer", "json"),
     ],
 )
-def test_a_reach_into_a_room_is_seen(module: str, name: str) -> None:
+def test_an_import_of_internals_is_found(module: str, name: str) -> None:
     assert room_breaches(iter([(module, name)]))
 
 
-def test_no_edge_reaches_behind_the_app() -> None:
+def test_no_adapter_reaches_behind_the_app() -> None:
     edges = [file for folder in ("cogs", "bot/adapters") for file in (ROOT / folder).rglob("*.py")]
     assert edges
     assert [
@@ -319,7 +319,7 @@ def test_no_edge_reaches_behind_the_app() -> None:
         ("bot.cli, bot.adapters.terminal, bot.works.council.work, bot.works.council.chart", HEAVY),
     ],
 )
-def test_the_front_door_opens_without_heavy_imports(modules: str, unwanted: set[str]) -> None:
+def test_the_command_line_starts_without_heavy_imports(modules: str, unwanted: set[str]) -> None:
     code = f"import sys, {modules}; print(*sys.modules)"
     seen = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
     assert sorted(unwanted & set(seen.stdout.split())) == []

@@ -22,7 +22,7 @@ def test_each_portuguese_question_has_its_answer_in_the_story(name: str) -> None
     assert {label for question in asked for label in question.gold} <= {turn["id"] for turn in turns}
 
 
-def test_what_is_reworded_shares_fewer_words_with_its_answer() -> None:
+def test_reworded_queries_share_fewer_words_with_their_answers() -> None:
     shares = {}
     for name, ((log, questions),) in portuguese().items():
         turns = [json.loads(line) for line in log.read_text(encoding="utf-8").splitlines()]

@@ -22,7 +22,7 @@ def test_a_label_is_escaped_and_a_number_written_as_the_format_says() -> None:
     assert list(Counter("none_total", "None yet.").samples()) == ["none_total 0"]
 
 
-def test_a_histogram_counts_each_observation_in_all_buckets_that_hold_it() -> None:
+def test_a_histogram_counts_each_observation_in_every_bucket_that_includes_it() -> None:
     histogram = Histogram("took_seconds", "Took.", (0.5, 1), "work")
     for seconds in (0.1, 0.5, 0.7, 3):
         histogram.observe("rules", seconds=seconds)
@@ -35,7 +35,7 @@ def test_a_histogram_counts_each_observation_in_all_buckets_that_hold_it() -> No
     ]
 
 
-def test_no_frame_of_any_thread_is_lost() -> None:
+def test_no_count_of_any_thread_is_lost() -> None:
     counter = Counter("frames_total", "Frames.")
 
     def send() -> None:
@@ -50,7 +50,7 @@ def test_no_frame_of_any_thread_is_lost() -> None:
     assert counter.of() == 16_000
 
 
-def test_each_metric_is_named_once_and_explained_and_the_process_is_there() -> None:
+def test_each_metric_is_named_once_and_explained_and_process_metrics_exist() -> None:
     text = metrics.text([("sutradhar_runs", "Runs.", ("state",), {("going",): 2, ("waiting",): 0})])
     values = read(text)
     assert values['sutradhar_runs{state="going"}'] == 2

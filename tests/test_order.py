@@ -22,7 +22,7 @@ async def turn(order: Order, live: LiveRun) -> None:
         await order.moved(live)
 
 
-async def test_the_first_to_enter_goes_at_once_and_the_next_waits() -> None:
+async def test_the_first_run_starts_at_once_and_the_next_waits() -> None:
     order, first, second = Order(), run(1), run(2)
     order.enter(first)
     order.enter(second)
@@ -34,14 +34,14 @@ async def test_the_first_to_enter_goes_at_once_and_the_next_waits() -> None:
     await waiting
 
 
-async def test_places_do_not_wait_for_each_other() -> None:
+async def test_runs_of_different_places_do_not_wait_for_each_other() -> None:
     order, elsewhere = Order(), run(2, "there")
     order.enter(run(1))
     order.enter(elsewhere)
     await turn(order, elsewhere)
 
 
-async def test_after_a_restart_the_numbers_decide_not_who_asks_first() -> None:
+async def test_after_a_restart_the_numbers_decide_the_order() -> None:
     order, runs = Order(), {seq: run(seq) for seq in (7, 5, 6)}
     for live in runs.values():
         order.enter(live)
@@ -58,7 +58,7 @@ async def test_after_a_restart_the_numbers_decide_not_who_asks_first() -> None:
     await sixth
 
 
-async def test_one_who_gives_up_waiting_lets_the_others_pass() -> None:
+async def test_a_run_that_gives_up_waiting_lets_the_others_pass() -> None:
     order, first, second, third = Order(), run(1), run(2), run(3)
     for live in (first, second, third):
         order.enter(live)
@@ -67,7 +67,7 @@ async def test_one_who_gives_up_waiting_lets_the_others_pass() -> None:
     await turn(order, third)
 
 
-async def test_each_knows_who_and_how_many_go_before() -> None:
+async def test_each_run_knows_which_runs_go_before_it() -> None:
     order, runs = Order(), [run(seq) for seq in (7, 5, 6)]  # 7 is called while it stands alone
     for live in runs:
         order.enter(live)
@@ -88,7 +88,7 @@ async def test_each_knows_who_and_how_many_go_before() -> None:
     await order.moved(sixth)
 
 
-async def test_who_is_called_while_they_read_how_many_go_before_does_not_wait() -> None:
+async def test_a_run_whose_turn_comes_while_it_counts_does_not_wait() -> None:
     order, first, second = Order(), run(1), run(2)
     order.enter(first)
     order.enter(second)
@@ -97,7 +97,7 @@ async def test_who_is_called_while_they_read_how_many_go_before_does_not_wait() 
     await asyncio.wait_for(order.moved(second), 1)
 
 
-async def test_leaving_twice_is_leaving_once() -> None:
+async def test_leaving_twice_has_no_further_effect() -> None:
     order, first, second = Order(), run(1), run(2)
     order.enter(first)
     order.leave(first)

@@ -80,7 +80,7 @@ def unguarded(text: str) -> list[str]:
     return found
 
 
-def test_modules_that_windows_lacks_are_imported_with_a_way_round() -> None:
+def test_modules_that_windows_lacks_are_imported_with_a_fallback() -> None:
     assert unguarded("import fcntl") == ["fcntl"]
     assert unguarded("try:\n    import fcntl\nexcept ImportError:\n    fcntl = None") == []
     texts = {path: path.read_text(encoding="utf-8") for path in sources()}

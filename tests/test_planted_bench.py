@@ -9,7 +9,7 @@ from benchmarks.planted import NAME, Bench
 from benchmarks.planted_story import FACTS, FORK, SCENES, planted
 
 
-def test_the_facts_stand_in_one_scene_each_a_hundred_scenes_before_the_end() -> None:
+def test_each_fact_is_in_one_scene_a_hundred_scenes_before_the_end() -> None:
     assert len(FACTS) == 64
     for fact in FACTS:
         assert fact.holds in fact.text
@@ -24,7 +24,7 @@ def test_the_facts_stand_in_one_scene_each_a_hundred_scenes_before_the_end() -> 
             assert fact.branch in ("", name)
 
 
-def test_a_branch_shares_the_other_ones_scenes_up_to_the_fork_alone() -> None:
+def test_branches_share_scenes_only_up_to_the_fork() -> None:
     main, other = (branch.story.path for branch in planted().values())
     assert main[:FORK] == other[:FORK]
     assert not set(main[FORK:]) & set(other[FORK:])

@@ -61,7 +61,7 @@ def program(folder: Path, code: str) -> str:
 
 
 @pytest.mark.parametrize("gap", GAPS)
-async def test_the_reader_of_a_file(begun: list[Process], gap: int) -> None:
+async def test_the_reader_of_a_file_leaves_no_process(begun: list[Process], gap: int) -> None:
     reading = Sandbox(readers={".pdf": "tests.readers.badly"}).read("a.pdf", b"%PDF-hang")
     await cancelled_twice(reading, begun, gap)
     assert begun[0].returncode is not None
@@ -69,28 +69,28 @@ async def test_the_reader_of_a_file(begun: list[Process], gap: int) -> None:
 
 @pytest.mark.parametrize("gap", GAPS)
 @pytest.mark.parametrize("code", [ASLEEP, CHATTY], ids=["silent", "unread"])
-async def test_whoever_waits_for_a_process(begun: list[Process], code: str, gap: int) -> None:
+async def test_a_cancelled_wait_leaves_no_process(begun: list[Process], code: str, gap: int) -> None:
     process = await asyncio.create_subprocess_exec(sys.executable, "-c", code, stdout=PIPE)
     await cancelled_twice(end(process, 60), begun, gap)
     assert process.returncode is not None
 
 
 @pytest.mark.parametrize("gap", GAPS)
-async def test_a_program_that_speaks(begun: list[Process], gap: int, tmp_path: Path) -> None:
+async def test_a_speaking_program_leaves_no_process(begun: list[Process], gap: int, tmp_path: Path) -> None:
     speaking = Espeak(program(tmp_path, ASLEEP)).say("Hello.", "", 1.0, "en")
     await cancelled_twice(speaking, begun, gap)
     assert begun[0].returncode is not None
 
 
 @pytest.mark.parametrize("gap", GAPS)
-async def test_an_embedded_voice(begun: list[Process], gap: int) -> None:
+async def test_an_embedded_voice_leaves_no_process(begun: list[Process], gap: int) -> None:
     voice = Spawned("hibari", ("-c", ASLEEP), 60.0, 60.0)
     await cancelled_twice(voice._in_turn("Hello.", 1.0), begun, gap)
     assert begun[0].returncode is not None
 
 
 @pytest.mark.parametrize("gap", GAPS)
-async def test_a_player(
+async def test_a_player_leaves_no_process(
     begun: list[Process], gap: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(player, "PLAYERS", ((program(tmp_path, ASLEEP),),))
@@ -98,7 +98,7 @@ async def test_a_player(
     assert begun[0].returncode is not None
 
 
-def test_a_models_process_when_the_loop_closes(begun: list[Process]) -> None:
+def test_a_models_process_ends_when_the_loop_closes(begun: list[Process]) -> None:
     async def left_running() -> None:
         await ModelProcess.start([sys.executable, "-c", ASLEEP], {}, 1.0)
 
@@ -106,7 +106,7 @@ def test_a_models_process_when_the_loop_closes(begun: list[Process]) -> None:
     assert begun[0].returncode is not None
 
 
-def test_an_idle_voice_when_the_loop_closes(begun: list[Process]) -> None:
+def test_an_idle_voice_ends_when_the_loop_closes(begun: list[Process]) -> None:
     async def let_go() -> None:
         ready = "print('{\"ready\": 1}', flush=True); " + ASLEEP
         voice = Spawned("hibari", ("-c", ready), 60.0, 60.0)

@@ -65,12 +65,12 @@ def test_a_broken_file_at_the_start_is_refused_with_its_line() -> None:
     assert caught.value.values["line"]
 
 
-def test_placeholders_must_be_the_listed_ones() -> None:
+def test_placeholders_must_be_listed() -> None:
     with pytest.raises(UserError) as caught:
         parse(GOOD.replace("{question}", "{question} {secret}"))
     assert caught.value.values == {"prompt": "rag", "placeholder": "secret"}
 
 
-def test_what_is_filled_in_is_never_read_again(file: Path) -> None:
+def test_filled_in_text_is_not_parsed_for_placeholders(file: Path) -> None:
     _, user = PromptFile(file).read()["rag"].fill(question="{question} {system}")
     assert user == "{question} {system}"

@@ -79,7 +79,7 @@ async def hello(run: Run) -> AsyncGenerator[Event, None]:
     yield Text("hello")
 
 
-async def test_after_its_answer_a_run_holds_up_nobody_and_cannot_be_stopped(
+async def test_after_its_answer_a_run_blocks_nobody_and_cannot_be_stopped(
     tmp_path: Path, recorder: Recorder
 ) -> None:
     bell = Bell()
@@ -100,7 +100,7 @@ async def test_after_its_answer_a_run_holds_up_nobody_and_cannot_be_stopped(
     assert recorder.events["one"] == [Stage("answer", "Answer"), Text("said")]
 
 
-async def test_what_a_crash_cuts_off_after_the_answer_goes_on_without_showing_it_again(
+async def test_work_that_a_crash_interrupts_after_the_answer_continues_without_showing_it_again(
     tmp_path: Path, recorder: Recorder
 ) -> None:
     bell, again = Bell(), Recorder()
@@ -115,7 +115,7 @@ async def test_what_a_crash_cuts_off_after_the_answer_goes_on_without_showing_it
     assert "one" not in again.flushed
 
 
-async def test_a_fault_after_the_answer_is_nobodys_business(
+async def test_an_error_after_the_answer_is_not_shown(
     tmp_path: Path, recorder: Recorder, caplog: pytest.LogCaptureFixture
 ) -> None:
     ended = asyncio.Event()
@@ -157,7 +157,7 @@ def begetting(bell: Bell, *, line: str = "") -> dict[str, Script]:
     return {"parent": parent, "child": child, "hello": hello}
 
 
-async def test_a_run_begins_others_which_nobody_waits_for(tmp_path: Path, recorder: Recorder) -> None:
+async def test_a_run_starts_others_that_nobody_waits_for(tmp_path: Path, recorder: Recorder) -> None:
     bell = Bell()
     async with running(tmp_path, recorder, **begetting(bell)) as app:
         private = replace(asked("one", "parent"), origin="for Ana alone")
@@ -191,7 +191,7 @@ async def test_runs_of_one_line_go_one_after_another(tmp_path: Path, recorder: R
     assert not any(isinstance(event, Status) for events in recorder.events.values() for event in events)
 
 
-async def test_children_are_begun_once_and_taken_up_after_a_crash(tmp_path: Path, recorder: Recorder) -> None:
+async def test_child_runs_start_once_and_continue_after_a_crash(tmp_path: Path, recorder: Recorder) -> None:
     bell, again = Bell(), Recorder()
     async with running(tmp_path, recorder, **begetting(bell, line="branch 1")) as app:
         await (await app.perform(asked("one", "parent"))).wait()
@@ -203,7 +203,7 @@ async def test_children_are_begun_once_and_taken_up_after_a_crash(tmp_path: Path
     assert [what for what in bell.rung if what != "begun a"] == ["done a", "begun b", "done b"]
 
 
-async def test_who_takes_back_a_question_takes_back_what_it_has_begun(
+async def test_deleting_a_question_also_withdraws_the_runs_that_it_started(
     tmp_path: Path, recorder: Recorder
 ) -> None:
     bell = Bell()
@@ -221,7 +221,7 @@ async def test_who_takes_back_a_question_takes_back_what_it_has_begun(
     assert sorted(bell.rung) == ["begun a", "begun b"]
 
 
-async def test_a_run_changes_what_an_earlier_one_has_shown_in_its_own_space_only(
+async def test_a_run_changes_an_earlier_message_in_its_own_space_only(
     tmp_path: Path, recorder: Recorder
 ) -> None:
     changed = Changed("one", "answer", "Answer", (Text("Or not."),))
@@ -265,7 +265,7 @@ class HeldView(RecordedView):
         await super().change(changed)
 
 
-async def test_two_changes_of_one_message_go_one_after_the_other(tmp_path: Path) -> None:
+async def test_two_changes_of_one_message_happen_in_order(tmp_path: Path) -> None:
     held, about_to = Held(), Text("about to")
 
     async def shown(run: Run) -> AsyncGenerator[Event, None]:
@@ -289,7 +289,7 @@ async def test_two_changes_of_one_message_go_one_after_the_other(tmp_path: Path)
     assert [changed.title for changed in held.changes] == ["two", "three"]
 
 
-async def test_nothing_is_spoken_twice_though_a_crash_repeats_it(tmp_path: Path, recorder: Recorder) -> None:
+async def test_nothing_is_spoken_twice_after_a_crash(tmp_path: Path, recorder: Recorder) -> None:
     bell, again = Bell(), Recorder()
     words = Speak("It may.", "verdict", "chair")
 
@@ -309,7 +309,7 @@ async def test_nothing_is_spoken_twice_though_a_crash_repeats_it(tmp_path: Path,
     assert again.spoken == [replace(words, key="second")]
 
 
-async def test_plain_text_goes_on_where_the_work_began_even_while_that_waits(
+async def test_plain_text_continues_in_the_works_thread_even_while_it_waits(
     tmp_path: Path, recorder: Recorder
 ) -> None:
     bell = Bell()
@@ -329,7 +329,7 @@ async def test_plain_text_goes_on_where_the_work_began_even_while_that_waits(
         await ticket.wait()
 
 
-async def test_a_platform_says_where_an_answer_to_nobody_goes(tmp_path: Path, recorder: Recorder) -> None:
+async def test_a_platform_decides_where_an_answer_to_nobody_goes(tmp_path: Path, recorder: Recorder) -> None:
     async with running(tmp_path, recorder, hello=hello) as app:
         place = Place("terminal", "local", "terminal", "attic")
         origin = app.origin(place)
@@ -339,7 +339,7 @@ async def test_a_platform_says_where_an_answer_to_nobody_goes(tmp_path: Path, re
         assert await (await app.perform(request)).wait() == "done"
 
 
-async def test_a_question_whose_conversation_could_not_be_opened_holds_up_nobody(
+async def test_a_question_whose_conversation_could_not_be_opened_blocks_nobody(
     tmp_path: Path, recorder: Recorder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def full(*_: object, **__: object) -> None:

@@ -156,7 +156,7 @@ def test_a_page_quotes_the_bot_as_it_speaks(page: Path) -> None:
     assert wrong == []
 
 
-def test_the_pages_quote_much() -> None:
+def test_the_pages_have_many_quotations() -> None:
     texts = [page.read_text(encoding="utf-8") for page in pages()]
     assert sum(len([*quotes(text), *answers(text), *shown(text)]) for text in texts) > 200
 
@@ -172,7 +172,7 @@ def test_the_pages_quote_much() -> None:
         ("Added 2 files to “all of the rules there are”.", False),
     ],
 )
-def test_a_quotation_with_other_words_than_the_sentence_is_found(text: str, matches: bool) -> None:
+def test_a_wrong_quotation_is_found(text: str, matches: bool) -> None:
     forms = [plain(form).split(ANY) for form in templates("Added {n} {n:file|files} to “{shelf}”.")]
     assert len(forms) == 2
     assert any(fills(plain(text), form) for form in forms) == matches

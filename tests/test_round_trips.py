@@ -214,7 +214,7 @@ TRIPS: dict[str, Trip] = {
 
 
 @pytest.mark.parametrize("trip", TRIPS.values(), ids=TRIPS)
-def test_what_goes_out_comes_in_again_but_for_what_the_format_has_no_place_for(trip: Trip) -> None:
+def test_an_exported_file_imports_again_except_for_what_its_format_lacks(trip: Trip) -> None:
     first = trip.read(trip.name, trip.data)
     name, data = trip.write(first)
     second = trip.read(name, data)

@@ -25,7 +25,7 @@ class CountedStore(SettingsStore):
         return await super().named(space, names, prefixes)
 
 
-async def test_one_query_serves_a_run_and_a_later_one_knows_what_another_process_wrote(
+async def test_a_run_reads_settings_once_and_a_later_run_sees_other_processes_changes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(bot.settings, "SHARED_S", 60.0)

@@ -119,7 +119,7 @@ async def must_not_run(run: Run) -> AsyncGenerator[Event, None]:
 
 
 @pytest.mark.parametrize("restarts", [False, True])
-async def test_a_line_goes_on_while_the_platform_is_down_and_all_is_shown_in_the_end(
+async def test_a_line_continues_while_the_platform_is_down_and_everything_is_shown_in_the_end(
     tmp_path: Path, restarts: bool
 ) -> None:
     async def breaks(run: Run) -> AsyncGenerator[Event, None]:
@@ -159,7 +159,7 @@ async def test_a_line_goes_on_while_the_platform_is_down_and_all_is_shown_in_the
     assert rows(tmp_path, "SELECT * FROM unshown") == []
 
 
-async def test_an_answer_waits_for_that_of_another_process_and_its_run_does_not(
+async def test_an_answer_waits_for_another_processs_answer_while_its_run_does_not(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     screen, free = Screen(), asyncio.Event()
@@ -184,7 +184,7 @@ async def test_an_answer_waits_for_that_of_another_process_and_its_run_does_not(
         assert screen.texts == {"hello": "hello"}
 
 
-async def test_what_a_replay_shows_is_not_shown_again_from_what_was_stored(tmp_path: Path) -> None:
+async def test_a_replayed_answer_is_not_shown_again_from_storage(tmp_path: Path) -> None:
     app = await open_scripted(tmp_path, {"hello": hello}, Recorder())
     await app.records.inbox.receive([row_of(asked("one", "hello"))])
     stale = events_to_json([Text("of before")])
@@ -238,7 +238,7 @@ async def test_a_change_of_an_earlier_message_is_shown_later_and_the_last_one_st
     assert screen.texts["one"] == "b"
 
 
-async def test_a_run_that_changes_an_earlier_message_ends_also_if_that_is_withdrawn(tmp_path: Path) -> None:
+async def test_a_run_that_changes_an_earlier_message_ends_even_if_that_is_withdrawn(tmp_path: Path) -> None:
     async def change(run: Run) -> AsyncGenerator[Event, None]:
         yield Changed("one", "answer", "", (Text("new"),))
         yield Text("changed")
@@ -257,7 +257,7 @@ async def test_a_run_that_changes_an_earlier_message_ends_also_if_that_is_withdr
     assert screen.texts == {"one": "hello", "two": "changed"}
 
 
-async def test_what_is_withdrawn_while_it_is_owed_is_not_shown_and_its_message_is_finished(
+async def test_an_answer_withdrawn_while_owed_is_not_shown_and_its_message_is_finished(
     tmp_path: Path,
 ) -> None:
     screen = Screen()
@@ -282,7 +282,7 @@ async def test_what_is_withdrawn_while_it_is_owed_is_not_shown_and_its_message_i
     assert (screen.ends, screen.texts) == ([("one", "stopped")], {"one": ""})
 
 
-async def test_who_deletes_twice_does_not_break_off_what_takes_the_messages_back(tmp_path: Path) -> None:
+async def test_deleting_twice_does_not_interrupt_the_withdrawal(tmp_path: Path) -> None:
     screen = Screen()
 
     async def secret(run: Run) -> AsyncGenerator[Event, None]:
@@ -299,7 +299,7 @@ async def test_who_deletes_twice_does_not_break_off_what_takes_the_messages_back
         assert screen.ends[-1] == ("one", "stopped")
 
 
-async def test_a_platform_that_is_down_keeps_no_other_from_taking_back(tmp_path: Path) -> None:
+async def test_a_platform_that_is_down_does_not_delay_withdrawals_elsewhere(tmp_path: Path) -> None:
     down, taken_back = asyncio.Event(), asyncio.Event()
 
     async def never(request: Request, stays: Collection[str] | None) -> None:
@@ -351,7 +351,7 @@ async def test_a_run_that_was_withdrawn_before_a_crash_needs_no_view(
     assert "no view" not in caplog.text
 
 
-def test_events_are_stored_as_they_were() -> None:
+def test_events_are_stored_unchanged() -> None:
     events: list[Event] = [
         Stage("key", "Title", Speaker("Ana", own=True), ("1",), Choice("a", "b", asks="c")),
         Text("one and the same"),

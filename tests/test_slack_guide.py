@@ -18,7 +18,7 @@ def section(title: str) -> str:
     return GUIDE.split(f"\n## {title}\n")[1].split("\n## ")[0]
 
 
-def test_what_is_quoted_from_the_log_is_what_is_written_there() -> None:
+def test_the_quoted_log_lines_are_written_by_the_bot() -> None:
     rows = [
         line.split(" | ")[0]
         for line in section("When something is wrong").splitlines()
@@ -32,7 +32,7 @@ def test_what_is_quoted_from_the_log_is_what_is_written_there() -> None:
     assert not [line for line in quoted if line not in sources]
 
 
-def test_every_scope_is_explained_and_no_other() -> None:
+def test_exactly_the_used_scopes_are_explained() -> None:
     table = GUIDE.split("| scope | what for |")[1].split("\n\n")[0]
     explained = set(re.findall(r"`([\w.:]+)`", table))
     assert explained == set(manifest.ASKED_SCOPES)

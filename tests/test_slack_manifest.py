@@ -129,7 +129,7 @@ def names(path: str, key: str) -> list[str]:
     return [entry[key] for entry in at(path)]
 
 
-def test_slack_takes_its_form() -> None:
+def test_the_manifest_has_the_form_that_slack_accepts() -> None:
     Manifest.model_validate(MANIFEST)
     for path in ("oauth_config.scopes.bot", "settings.event_subscriptions.bot_events"):
         assert len(set(at(path))) == len(at(path)), "each once"
@@ -150,7 +150,7 @@ def test_slack_takes_its_form() -> None:
         ("settings.token", "xoxb-1"),
     ],
 )
-def test_what_slack_refuses_is_seen(path: str, value: object) -> None:
+def test_a_manifest_that_slack_refuses_is_noticed(path: str, value: object) -> None:
     wrong = yaml.safe_load(yaml.safe_dump(MANIFEST))
     *way, last = [int(part) if part.isdigit() else part for part in path.split(".")]
     place = wrong
@@ -161,7 +161,7 @@ def test_what_slack_refuses_is_seen(path: str, value: object) -> None:
         Manifest.model_validate(wrong)
 
 
-def test_it_is_the_app_that_the_code_is() -> None:
+def test_the_manifest_fits_the_code() -> None:
     assert tuple(at("oauth_config.scopes.bot")) == manifest.ASKED_SCOPES
     assert tuple(at("settings.event_subscriptions.bot_events")) == tuple(manifest.EVENTS)
     commands = names("features.slash_commands", "command")
@@ -169,7 +169,7 @@ def test_it_is_the_app_that_the_code_is() -> None:
     assert names("features.shortcuts", "callback_id") == list(manifest.SHORTCUTS)
 
 
-def test_each_work_has_its_command_and_each_verb_is_hinted_at() -> None:
+def test_each_work_has_its_command_and_each_verb_is_in_its_usage_hint() -> None:
     hints = {
         command["command"].removeprefix("/"): command["usage_hint"]
         for command in at("features.slash_commands")
@@ -192,12 +192,12 @@ def test_each_work_is_described_as_in_the_help() -> None:
     assert described == expected | {manifest.COMMAND: described[manifest.COMMAND]}
 
 
-def test_its_shortcuts_have_the_names_that_the_bot_uses() -> None:
+def test_its_shortcuts_have_the_bots_names() -> None:
     sentences = set(words("en").sentences().values())
     assert not set(names("features.shortcuts", "name")) - sentences
 
 
-def test_what_it_suggests_is_what_the_bot_suggests() -> None:
+def test_its_suggested_prompts_are_those_of_the_bot() -> None:
     say = words("en")
     prompts = [
         {"title": say(f"{key}_title"), "message": say(key)}
@@ -207,7 +207,7 @@ def test_what_it_suggests_is_what_the_bot_suggests() -> None:
     assert at("features.agent_view.suggested_prompts") == prompts
 
 
-def test_it_begins_with_sockets_and_fits_whole_organisations() -> None:
+def test_it_uses_socket_mode_and_allows_whole_organisations() -> None:
     assert at("settings.socket_mode_enabled") is True
     assert at("settings.interactivity.is_enabled") is True
     assert at("settings.org_deploy_enabled") is True
@@ -252,7 +252,7 @@ def called() -> set[str]:
     return found
 
 
-def test_every_method_that_is_called_is_granted() -> None:
+def test_every_called_method_has_its_scope() -> None:
     methods = called() - NO_BOT
     assert {"chat.postMessage", "chat.startStream", "chat.update", "views.publish"} <= methods
     assert not methods - NEEDS.keys(), "say in NEEDS which scopes they ask for"
@@ -260,13 +260,13 @@ def test_every_method_that_is_called_is_granted() -> None:
     assert {name: NEEDS[name] - granted for name in methods if NEEDS[name] - granted} == {}
 
 
-def test_nothing_is_asked_for_that_nobody_needs() -> None:
+def test_no_unneeded_scope_is_requested() -> None:
     used = set().union(*(NEEDS[name] for name in called() - NO_BOT))
     heard = set().union(*(HEARD[name] for name in at("settings.event_subscriptions.bot_events")))
     assert set(at("oauth_config.scopes.bot")) == used | heard | UNASKED.keys()
 
 
-def test_the_fake_asks_for_the_same() -> None:
+def test_the_fake_requires_the_same_scopes() -> None:
     modules = (agents, files, web_chat, web_conversations, web_people, web_streams, web_views)
     for method in (method for module in modules for method in module.METHODS):
         assert set(method.scopes) <= NEEDS[method.name], method.name
@@ -307,7 +307,7 @@ def matched(registered: list[Any], named: set[str]) -> set[str]:
     return found
 
 
-def test_every_event_that_is_heard_is_subscribed_to(ear: Ear) -> None:
+def test_every_handled_event_is_subscribed_to(ear: Ear) -> None:
     subscribed = {event.partition(".")[0] for event in at("settings.event_subscriptions.bot_events")}
     assert matched(ear.heard["event"], subscribed | OTHERS) == subscribed
 

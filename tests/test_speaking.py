@@ -96,7 +96,7 @@ def written(go: asyncio.Event, *, breaks: bool = False) -> Script:
     return script
 
 
-async def test_the_first_sentence_is_heard_while_the_second_is_not_yet_written(tmp_path: Path) -> None:
+async def test_the_first_sentence_is_played_before_the_second_is_written(tmp_path: Path) -> None:
     channel, go = Channel(), asyncio.Event()
     async with channel.running(tmp_path, scene=written(go)) as app:
         going = await app.perform(asked("one", "scene"))
@@ -111,7 +111,7 @@ async def test_the_first_sentence_is_heard_while_the_second_is_not_yet_written(t
     assert channel.hushed == []
 
 
-async def test_what_was_stopped_is_said_no_longer_and_what_broke_off_is_said_to_its_end(
+async def test_stopped_text_is_silenced_and_text_that_broke_off_is_read_to_its_end(
     tmp_path: Path,
 ) -> None:
     channel, never, go = Channel(), asyncio.Event(), asyncio.Event()
@@ -129,7 +129,7 @@ async def test_what_was_stopped_is_said_no_longer_and_what_broke_off_is_said_to_
         assert channel.hushed == [("one", "")]
 
 
-async def test_a_scene_that_is_taken_away_is_hushed(tmp_path: Path) -> None:
+async def test_a_removed_scene_is_silenced(tmp_path: Path) -> None:
     async def away(run: Run) -> AsyncGenerator[Event, None]:
         yield Hush("one", "scene")
         yield Hush("of another space", "scene")
@@ -144,7 +144,7 @@ async def test_a_scene_that_is_taken_away_is_hushed(tmp_path: Path) -> None:
     assert channel.hushed == [("one", "scene")]
 
 
-async def test_who_begins_to_listen_in_the_middle_hears_it_whole_but_nobody_twice_after_a_crash(
+async def test_a_late_listener_hears_everything_and_nobody_hears_it_twice_after_a_crash(
     tmp_path: Path,
 ) -> None:
     channel, go = Channel(), asyncio.Event()

@@ -16,7 +16,7 @@ ROOT = Path(__file__).resolve().parents[1]
 # Tests that would notice other settings or another time zone.
 CURIOUS = (
     "tests/test_config.py::test_an_empty_key_counts_as_none_and_hides_the_one_in_dotenv",
-    "tests/test_config.py::test_watched_folders_start_at_the_file",
+    "tests/test_config.py::test_relative_watched_folders_start_at_the_files_folder",
     "tests/adapters/slack/test_setup.py",
 )
 

@@ -9,7 +9,7 @@ from weakref import ref
 from bot.text_cache import cached
 
 
-def test_texts_are_looked_up_until_they_are_too_long_in_all() -> None:
+def test_texts_are_cached_until_their_total_length_is_too_large() -> None:
     computed: list[str] = []
 
     @cached(1_000)
@@ -31,7 +31,7 @@ def test_texts_are_looked_up_until_they_are_too_long_in_all() -> None:
     assert computed == ["a", "b", "c", "d", "a", "e", "e"]
 
 
-def test_results_may_be_what_is_counted() -> None:
+def test_the_limit_may_count_results_instead_of_texts() -> None:
     computed: list[int] = []
 
     @cached(100, len)
@@ -65,7 +65,7 @@ def test_results_leave_memory_once_they_are_too_old() -> None:
     assert len(computed) == 301
 
 
-def test_an_empty_result_is_a_result() -> None:
+def test_an_empty_result_is_cached_too() -> None:
     computed: list[str] = []
 
     @cached(100)

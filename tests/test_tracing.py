@@ -27,7 +27,7 @@ PROMPT = Prompt("system", (Message("user", "question"),), max_tokens=9)
 SERVICE = ProviderConfig("mine", "openai", "https://user:word@models.example:8443/v1")
 
 
-async def test_without_an_endpoint_all_goes_on_untraced() -> None:
+async def test_without_an_endpoint_nothing_is_traced() -> None:
     async def answer() -> AsyncGenerator[str | Completion, None]:
         yield "a"
 
@@ -62,7 +62,7 @@ async def spans_of(body: AsyncGenerator[str | Completion, None], meter: Meter) -
         return collector.spans
 
 
-async def test_cached_tokens_are_input_and_addresses_lose_what_is_secret() -> None:
+async def test_cached_tokens_count_as_input_and_addresses_lose_their_secrets() -> None:
     meter = Meter(Usage(10, 7, 300, 20))
 
     async def answer() -> AsyncGenerator[str | Completion, None]:
@@ -83,7 +83,7 @@ async def test_cached_tokens_are_input_and_addresses_lose_what_is_secret() -> No
     }
 
 
-async def test_vectors_of_a_service_are_a_span_below_their_search() -> None:
+async def test_a_request_for_vectors_is_a_span_below_its_search() -> None:
     async with (
         Collector() as collector,
         EmbeddingService(key="sk-1", faults=[Fault(401, body="what a person said")]) as service,
@@ -149,7 +149,7 @@ async def test_a_service_of_vectors_is_named_by_its_address(address: str, name: 
         (ZeroDivisionError("what a person said"), "ZeroDivisionError"),
     ],
 )
-async def test_an_error_is_its_kind_without_its_words(error: Exception, kind: str) -> None:
+async def test_an_error_is_traced_by_its_kind_without_its_message(error: Exception, kind: str) -> None:
     async def answer() -> AsyncGenerator[str | Completion, None]:
         yield "a word"
         raise error
@@ -158,7 +158,7 @@ async def test_an_error_is_its_kind_without_its_words(error: Exception, kind: st
         assert (span.failed, span.said, span.events, span.about["error.type"]) == (True, "", 0, kind)
 
 
-async def test_a_run_that_does_not_end_here_is_not_sent() -> None:
+async def test_a_run_that_does_not_end_in_this_process_is_not_sent() -> None:
     async with Collector() as collector:
         mine = Tracing(config(collector.endpoint))
         await mine.start()

@@ -49,7 +49,7 @@ def _loggers() -> Iterator[None]:
         (None, {"OTEL_EXPORTER_OTLP_ENDPOINT": "collector:4317"}, None),
     ],
 )
-def test_the_endpoint_is_what_opentelemetrys_variables_say_then_the_file(
+def test_opentelemetrys_variables_set_the_endpoint_before_the_file(
     set_in_file: str | None, environ: dict[str, str], endpoint: str | None
 ) -> None:
     assert endpoint_of(config(set_in_file, **environ)) == endpoint
@@ -57,7 +57,7 @@ def test_the_endpoint_is_what_opentelemetrys_variables_say_then_the_file(
 
 @pytest.mark.usefixtures("at_once")
 @pytest.mark.parametrize("fault", ["down", "slow", "refuses"])
-async def test_a_collector_in_trouble_is_one_line_and_nobody_waits(
+async def test_a_failing_collector_gets_one_log_line_and_delays_nobody(
     fault: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     async with Collector(status=401, hold=fault == "slow") as collector:
@@ -90,7 +90,7 @@ async def test_headers_are_sent_to_the_collector_and_never_logged(caplog: pytest
         assert "hush" not in caplog.text
 
 
-async def test_settings_that_cannot_be_used_stop_nobody(
+async def test_unusable_settings_do_not_stop_the_bot(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setenv("OTEL_BSP_MAX_QUEUE_SIZE", "1")  # smaller than a batch
@@ -102,7 +102,7 @@ async def test_settings_that_cannot_be_used_stop_nobody(
     assert sentence == "no traces to 127.0.0.1: these settings cannot be used: ValueError"
 
 
-async def test_an_address_that_is_none_stops_nobody(caplog: pytest.LogCaptureFixture) -> None:
+async def test_an_invalid_address_does_not_stop_the_bot(caplog: pytest.LogCaptureFixture) -> None:
     mine = Tracing(config("http://[half"), flush_s=0.1)
     await mine.start()
     await traced(mine)
@@ -125,7 +125,7 @@ class Scripted(SpanExporter):
         pass
 
 
-def test_an_outage_is_said_once_and_of_many_one_an_hour(caplog: pytest.LogCaptureFixture) -> None:
+def test_an_outage_is_logged_once_and_many_at_most_hourly(caplog: pytest.LogCaptureFixture) -> None:
     now, inner = [0.0], Scripted()
     exporter = LoggedOnce(inner, "there", lambda: now[0])
 

@@ -122,7 +122,7 @@ def watching(library: Library, more: Sequence[Path] = (), **others: object) -> W
     )
 
 
-def test_all_kinds_are_found_and_what_is_hidden_empty_or_a_link_is_not(folder: Path) -> None:
+def test_all_kinds_are_found_except_hidden_and_empty_files_and_links(folder: Path) -> None:
     outside = write(folder.parent, "outside.md", "Not in here.")
     for name in ("a.md", "b.PDF", "deep/er/c.epub", "d.docx", "e.htm"):
         write(folder, name, "A.")
@@ -136,7 +136,7 @@ def test_all_kinds_are_found_and_what_is_hidden_empty_or_a_link_is_not(folder: P
     assert sorted(folder_stamps(folder)) == ["a.md", "b.PDF", "d.docx", "deep/er/c.epub", "e.htm"]
 
 
-async def test_what_is_new_and_what_has_changed_is_due_and_only_that(library: Library) -> None:
+async def test_only_new_and_changed_files_are_added(library: Library) -> None:
     watch = watching(library)
     write(library.folder, "a.md", "Four hours.")
     write(library.folder, "deep/b.md", "Nine hours.")
@@ -152,7 +152,7 @@ async def test_what_is_new_and_what_has_changed_is_due_and_only_that(library: Li
     assert await watch.round() == []
 
 
-async def test_a_start_finds_what_has_changed_since_the_last_and_nothing_else(library: Library) -> None:
+async def test_a_start_finds_only_what_has_changed_since_the_last(library: Library) -> None:
     for name in ("same.md", "longer.md", "later.md", "new.md"):
         write(library.folder, name, "Four hours.")
     size = (library.folder / "same.md").stat().st_size
@@ -165,9 +165,7 @@ async def test_a_start_finds_what_has_changed_since_the_last_and_nothing_else(li
 
 
 @pytest.mark.parametrize("ahead", [0.0, 3_600.0], ids=["now", "by a clock that is ahead"])
-async def test_a_file_that_is_still_written_waits_until_it_has_been_quiet_for_a_round(
-    library: Library, ahead: float
-) -> None:
+async def test_a_file_that_is_being_written_waits_for_a_quiet_round(library: Library, ahead: float) -> None:
     watch = watching(library)
     path = write(library.folder, "a.md", "Four", time.time() + ahead)
     assert await watch.round() == []
@@ -178,7 +176,7 @@ async def test_a_file_that_is_still_written_waits_until_it_has_been_quiet_for_a_
     assert library.end() == ["a.md"]
 
 
-async def test_one_job_at_a_time_and_what_came_meanwhile_is_next(library: Library) -> None:
+async def test_one_job_runs_at_a_time_and_later_files_are_next(library: Library) -> None:
     watch = watching(library)
     write(library.folder, "a.md", "Four hours.")
     assert len(await watch.round()) == 1
@@ -189,7 +187,7 @@ async def test_one_job_at_a_time_and_what_came_meanwhile_is_next(library: Librar
     assert library.end() == ["b.md"]
 
 
-async def test_a_job_that_an_earlier_process_left_is_the_folders_job(library: Library) -> None:
+async def test_an_earlier_processs_job_counts_as_the_folders_job(library: Library) -> None:
     left = Request(
         "left",
         Place(WATCH, "local", "library", str(library.folder)),
@@ -206,7 +204,7 @@ async def test_a_job_that_an_earlier_process_left_is_the_folders_job(library: Li
     await watch.close()
 
 
-async def test_what_was_refused_or_taken_off_the_shelf_is_not_offered_again_until_it_changes(
+async def test_refused_and_removed_files_are_not_added_again_until_they_change(
     library: Library,
 ) -> None:
     watch = watching(library)
@@ -219,7 +217,7 @@ async def test_what_was_refused_or_taken_off_the_shelf_is_not_offered_again_unti
     assert len(await watch.round()) == 1
 
 
-async def test_what_could_not_be_begun_is_tried_again_and_said_once(
+async def test_a_job_that_could_not_start_is_retried_and_logged_once(
     library: Library, caplog: pytest.LogCaptureFixture
 ) -> None:
     watch = watching(library)
@@ -234,7 +232,7 @@ async def test_what_could_not_be_begun_is_tried_again_and_said_once(
     assert len(caplog.messages) == 2
 
 
-async def test_what_a_job_has_left_is_tried_again_after_growing_pauses_but_not_what_is_bad(
+async def test_files_that_a_job_left_are_retried_after_growing_pauses_but_bad_ones_are_not(
     library: Library,
 ) -> None:
     watch = watching(library)
@@ -265,7 +263,7 @@ async def test_what_a_job_has_left_is_tried_again_after_growing_pauses_but_not_w
 
 
 @pytest.mark.parametrize("how", ["removed", "a link", "a file", "unmounted"])
-async def test_a_folder_that_goes_away_takes_nothing_along_and_is_seen_when_it_is_back(
+async def test_a_missing_folder_removes_nothing_and_is_seen_when_it_is_back(
     library: Library, caplog: pytest.LogCaptureFixture, how: str
 ) -> None:
     watch, folder = watching(library), library.folder
@@ -295,7 +293,7 @@ async def test_a_folder_that_goes_away_takes_nothing_along_and_is_seen_when_it_i
     assert len(caplog.messages) == 2
 
 
-async def test_of_two_folders_with_the_same_name_the_first_ones_file_is_the_shelfs(
+async def test_for_equal_names_in_two_folders_the_first_folders_file_is_used(
     library: Library, caplog: pytest.LogCaptureFixture
 ) -> None:
     other = library.folder.parent / "other" / library.folder.name
@@ -313,7 +311,7 @@ async def test_of_two_folders_with_the_same_name_the_first_ones_file_is_the_shel
     assert "a.md" in caplog.messages[0]
 
 
-async def test_a_file_that_has_gone_asks_for_nothing(library: Library) -> None:
+async def test_a_deleted_file_starts_no_job(library: Library) -> None:
     watch = watching(library)
     write(library.folder, "a.md", "Four hours.")
     write(library.folder, "b.md", "Nine hours.")
@@ -324,7 +322,7 @@ async def test_a_file_that_has_gone_asks_for_nothing(library: Library) -> None:
     assert library.asked == []
 
 
-async def test_a_file_system_that_does_not_answer_holds_up_nobody(
+async def test_a_file_system_that_hangs_delays_nobody(
     library: Library, caplog: pytest.LogCaptureFixture
 ) -> None:
     answers, asked = threading.Event(), []
@@ -344,7 +342,7 @@ async def test_a_file_system_that_does_not_answer_holds_up_nobody(
     assert len(await watch.round()) == 1
 
 
-def test_a_look_at_5000_files_is_cheap(folder: Path) -> None:
+def test_scanning_5000_files_is_cheap(folder: Path) -> None:
     for n in range(5):
         (folder / f"part {n}").mkdir()
         for m in range(100):
@@ -390,7 +388,7 @@ def watch_of(app: App) -> Watch:
     )
 
 
-async def test_a_changed_file_takes_the_place_of_its_book_while_the_bot_runs(folder: Path) -> None:
+async def test_a_changed_file_replaces_its_book_while_the_bot_runs(folder: Path) -> None:
     write(folder, "a.md", "A keeper walks four hours on one candle.")
     write(folder, "same.md", "Nothing changes.")
     async with running(folder) as (app, _, begun):
@@ -410,7 +408,7 @@ async def test_a_changed_file_takes_the_place_of_its_book_while_the_bot_runs(fol
         assert begun == []
 
 
-async def test_a_servers_shelves_can_be_watched_and_nobody_else_has_them(folder: Path) -> None:
+async def test_a_folder_can_be_watched_for_one_servers_shelves_only(folder: Path) -> None:
     write(folder, "a.md", "A keeper walks four hours on one candle.")
     async with running(folder, space="1234") as (app, recorder, (request,)):
         assert await app.ended(request.id) == "done"
@@ -437,7 +435,7 @@ async def test_a_servers_shelves_can_be_watched_and_nobody_else_has_them(folder:
             assert {section.text for section in sections} == {f"A keeper walks {hours} hours on one candle."}
 
 
-async def test_where_nobody_looks_the_log_says_how_it_ended(caplog: pytest.LogCaptureFixture) -> None:
+async def test_the_log_says_how_a_job_without_an_asker_ended(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO, "bot.platforms")
     place = Place(WATCH, "local", "library", "/books")
     outbox: Outbox = Inbox  # type: ignore[assignment]
@@ -446,7 +444,7 @@ async def test_where_nobody_looks_the_log_says_how_it_ended(caplog: pytest.LogCa
     assert caplog.messages == ["/books: Added 1 file to “rulebooks”."]
 
 
-async def test_leaving_ends_the_looking(library: Library) -> None:
+async def test_stopping_the_bot_ends_the_watch(library: Library) -> None:
     watch = watching(library, round_s=0.001)
     await watch.start([])
     write(library.folder, "a.md", "Four hours.")

@@ -20,7 +20,7 @@ from tests.fakes.moody import Moody, hello, running
 from tests.fakes.scripted_app import Recorder, asked, open_scripted
 
 
-async def test_what_a_person_takes_back_is_stopped_and_forgotten(tmp_path: Path) -> None:
+async def test_a_deleted_request_is_stopped_and_forgotten(tmp_path: Path) -> None:
     begun = asyncio.Event()
     recorder = Recorder()
     app = await open_scripted(tmp_path, {}, recorder)
@@ -58,7 +58,7 @@ async def test_what_a_person_takes_back_is_stopped_and_forgotten(tmp_path: Path)
         assert "a secret" not in str(connection.execute("SELECT * FROM inbox").fetchall())
 
 
-async def test_a_few_letters_in_common_take_back_no_request_of_somebody_else(tmp_path: Path) -> None:
+async def test_a_withdrawal_leaves_other_peoples_similar_requests(tmp_path: Path) -> None:
     words = ["open", "open the door", "open", "open!", "What is behind it?", "Ask: What is behind it?"]
     bo = Author("b", "B")
     async with running(Moody(tmp_path), **dict.fromkeys(words, hello)) as app:
@@ -74,7 +74,7 @@ async def test_a_few_letters_in_common_take_back_no_request_of_somebody_else(tmp
         assert [request.text for request in left if request is not None] == ["", words[1], "", "", "", ""]
 
 
-async def test_what_is_taken_back_is_not_offered_by_the_end_of_its_view(tmp_path: Path) -> None:
+async def test_a_withdrawn_request_offers_no_buttons_at_its_end(tmp_path: Path) -> None:
     moody, begun = Moody(tmp_path), asyncio.Event()
 
     async def endless(run: Run) -> AsyncGenerator[Event, None]:
@@ -94,7 +94,7 @@ async def test_what_is_taken_back_is_not_offered_by_the_end_of_its_view(tmp_path
         assert await app.resources.records.offers.all("local", "one", "choice") == []
 
 
-async def test_what_is_taken_back_before_it_begins_does_not_begin(
+async def test_a_request_withdrawn_before_it_starts_does_not_start(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     begun: list[str] = []
@@ -126,7 +126,7 @@ async def test_what_is_taken_back_before_it_begins_does_not_begin(
     assert begun == []
 
 
-async def test_the_engine_keeps_nothing_of_what_is_taken_back(tmp_path: Path) -> None:
+async def test_the_engine_keeps_nothing_of_a_withdrawn_request(tmp_path: Path) -> None:
     async def asking(run: Run) -> AsyncGenerator[Event, None]:
         async def said() -> str:
             return "a secret"
@@ -144,7 +144,9 @@ async def test_the_engine_keeps_nothing_of_what_is_taken_back(tmp_path: Path) ->
         assert kept.fetchall() == [("two",)]
 
 
-async def test_what_a_crash_leaves_of_what_is_taken_back_goes_at_the_next_start(tmp_path: Path) -> None:
+async def test_remains_of_a_withdrawn_request_are_deleted_at_the_next_start_after_a_crash(
+    tmp_path: Path,
+) -> None:
     """The steps of the request, and somebody else's request with its words."""
     secret, hushing = "a secret of the tower", asyncio.Event()
 
@@ -194,7 +196,7 @@ async def test_what_a_crash_leaves_of_what_is_taken_back_goes_at_the_next_start(
     assert sorted(taken_back) == ["one", "two"]
 
 
-async def test_what_is_changed_while_it_is_answered_is_remembered_as_it_reads_now(tmp_path: Path) -> None:
+async def test_a_question_edited_while_it_is_answered_is_stored_as_edited(tmp_path: Path) -> None:
     begun, go_on = asyncio.Event(), asyncio.Event()
     apps: list[App] = []
 
@@ -219,7 +221,7 @@ async def test_what_is_changed_while_it_is_answered_is_remembered_as_it_reads_no
         assert exchange.question == "hello"
 
 
-async def test_what_a_person_changes_is_kept_as_it_reads_now(tmp_path: Path) -> None:
+async def test_an_edited_message_is_stored_as_edited(tmp_path: Path) -> None:
     async with running(Moody(tmp_path)) as app:
         await (await app.perform(asked("one", "hello"))).wait()
         sessions = app.resources.records.sessions

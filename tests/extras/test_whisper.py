@@ -124,7 +124,7 @@ async def errors(
     return wrong / count
 
 
-async def test_it_understands_both_languages_whatever_the_speaker_has_set(tmp_path: Path) -> None:
+async def test_it_understands_both_languages_whatever_locale_the_speaker_has_set(tmp_path: Path) -> None:
     ears = Ears(listening(tmp_path))
     assert ears.missing() == []
     try:
@@ -141,7 +141,7 @@ async def test_it_understands_both_languages_whatever_the_speaker_has_set(tmp_pa
         await ears.close()
 
 
-async def test_a_folder_serves_as_well_and_a_damaged_one_is_told(tmp_path: Path) -> None:
+async def test_a_model_folder_works_too_and_a_damaged_one_is_reported(tmp_path: Path) -> None:
     folder = tmp_path / "own"
     folder.mkdir()
     for file in (MODELS / BUNDLED).iterdir():

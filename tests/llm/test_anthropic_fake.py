@@ -126,12 +126,12 @@ def test_a_missing_parameter_is_named(name: str) -> None:
 
 
 @pytest.mark.parametrize("head", [{}, {"anthropic-version": "2019-01-01"}])
-def test_a_version_that_is_required(head: Body) -> None:
+def test_a_request_without_a_version_is_refused(head: Body) -> None:
     assert status(MessagesService(), {}, head) == 400
 
 
 @pytest.mark.parametrize("sent", [{}, {"Authorization": "Bearer wrong"}, {"x-api-key": "wrong"}])
-def test_a_key_that_is_required(sent: Body) -> None:
+def test_a_request_without_a_key_is_refused(sent: Body) -> None:
     service = MessagesService(key="right")
     assert status(service, {}, HEAD | sent) == 401
     for right in ({"Authorization": "Bearer right"}, {"x-api-key": "right"}):
@@ -165,7 +165,7 @@ def test_a_key_that_is_required(sent: Body) -> None:
     ],
     ids=str,
 )
-def test_messages_that_are_not_right(messages: list[Body]) -> None:
+def test_wrong_messages_are_refused(messages: list[Body]) -> None:
     assert status(MessagesService(), {"messages": messages, "tools": [TOOL]}) == 400
 
 
@@ -193,7 +193,7 @@ def test_messages_that_are_not_right(messages: list[Body]) -> None:
     ],
     ids=str,
 )
-def test_tools_that_do_not_pair_up(messages: list[Body]) -> None:
+def test_unpaired_tool_calls_and_results_are_refused(messages: list[Body]) -> None:
     assert status(MessagesService(), {"messages": messages, "tools": [TOOL]}) == 400
 
 
@@ -212,7 +212,7 @@ def test_tools_that_do_not_pair_up(messages: list[Body]) -> None:
     ],
     ids=str,
 )
-def test_tools_that_are_not_right(change: Body) -> None:
+def test_wrong_tools_are_refused(change: Body) -> None:
     assert status(MessagesService(), change) == 400
 
 
@@ -231,7 +231,7 @@ def test_tools_that_are_not_right(change: Body) -> None:
     ],
     ids=str,
 )
-def test_a_format_that_no_answer_is_promised_by(change: Body) -> None:
+def test_an_unsupported_output_format_is_refused(change: Body) -> None:
     assert status(MessagesService(), change) == 400
 
 
@@ -250,12 +250,12 @@ def test_a_format_that_no_answer_is_promised_by(change: Body) -> None:
     ],
     ids=str,
 )
-def test_marks_that_are_not_right(change: Body) -> None:
+def test_wrong_cache_marks_are_refused(change: Body) -> None:
     assert status(MessagesService(), change) == 400
 
 
 @pytest.mark.parametrize("system", ["", " ", [text("")], [{"type": "image"}], ["Be brief."], 3])
-def test_a_system_prompt_that_is_not_right(system: object) -> None:
+def test_a_wrong_system_prompt_is_refused(system: object) -> None:
     assert status(MessagesService(), {"system": system}) == 400
 
 
@@ -298,7 +298,7 @@ WHOLE: Body = {"model": "small", "max_tokens": 50, "messages": [HI], "tools": [T
 
 
 @pytest.mark.parametrize("manual", [False, True], ids=["adaptive", "manual"])
-async def test_thoughts_come_back_as_they_went_out(manual: bool) -> None:
+async def test_thoughts_must_come_back_unchanged(manual: bool) -> None:
     replies = [Reply(reasoning=["hm"], calls=[("search", "{}")]), Reply("one", times=9)]
     async with MessagesService(replies, manual_thinking=manual) as service:
         hm, call = (await post(service, WHOLE))["content"]
@@ -333,7 +333,7 @@ async def test_only_a_paused_turn_may_come_last() -> None:
         assert await after(words, search | {"input": {}}) == "error"
 
 
-async def test_prefixes_are_kept_from_a_length_on() -> None:
+async def test_only_prefixes_above_a_minimum_length_are_cached() -> None:
     async def counts(service: MessagesService, *blocks: Body) -> tuple[int, int, int]:
         said = (await post(service, WHOLE | {"tools": [], "messages": [user(*blocks)]}))["usage"]
         names = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
@@ -362,7 +362,7 @@ async def test_prefixes_are_kept_from_a_length_on() -> None:
         )
 
 
-async def test_counting_refuses_and_counts_as_asking_does() -> None:
+async def test_the_counting_endpoint_refuses_and_counts_as_the_messages_endpoint_does() -> None:
     counting = {"model": "small", "messages": [HI, YES, HI], "system": "Be brief."}
     path = "/v1/messages/count_tokens"
     async with MessagesService() as service:
@@ -406,7 +406,7 @@ async def test_an_error_has_the_shape_of_the_service() -> None:
     assert errors[1]["error"]["message"] == "oh"
 
 
-async def test_thoughts_are_bound_to_the_tools_beside_which_they_were_thought() -> None:
+async def test_thoughts_are_bound_to_the_tools_of_their_request() -> None:
     reply = Reply(calls=[("search", "{}")], reasoning=["hm"])
     other = TOOL | {"description": "Searches."}
     async with MessagesService([reply, Reply("yes"), Reply("yes")]) as service:
@@ -419,7 +419,7 @@ async def test_thoughts_are_bound_to_the_tools_beside_which_they_were_thought() 
             assert (await post(service, WHOLE | {"messages": talk} | more))["type"] == "message"
 
 
-async def test_another_choice_of_tools_voids_the_cached_messages_alone() -> None:
+async def test_another_tool_choice_invalidates_only_the_cached_messages() -> None:
     body = WHOLE | {
         "system": [text("be brief", cache_control=MARK)],
         "messages": [user(text("a b c", cache_control=MARK))],

@@ -51,7 +51,7 @@ def marks(body: Mapping[str, Any]) -> list[str]:
 # Requests.
 
 
-async def test_a_request_holds_what_the_service_knows_and_nothing_else(desk: Open) -> None:
+async def test_a_request_has_only_fields_that_the_service_knows(desk: Open) -> None:
     at = await desk(Reply("one"))
     await at.ask(replace(WITH_TOOLS, temperature=0.3, effort="low", schema=SCHEMA))
     assert at.service.requests[0] == {
@@ -67,7 +67,7 @@ async def test_a_request_holds_what_the_service_knows_and_nothing_else(desk: Ope
     }
 
 
-async def test_the_key_goes_as_a_bearer_and_the_environment_stays_out(
+async def test_the_key_is_sent_as_a_bearer_token_and_the_environment_is_not_read(
     desk: Open, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name, value in {
@@ -98,7 +98,7 @@ async def test_an_address_may_end_in_v1(desk: Open) -> None:
     assert pieces[0] == "one "
 
 
-async def test_what_has_no_word_in_it_is_not_sent(desk: Open) -> None:
+async def test_empty_messages_are_not_sent(desk: Open) -> None:
     at = await desk(Reply("one"))
     turns = (
         Message("user", "Hi"),
@@ -120,7 +120,7 @@ async def test_what_has_no_word_in_it_is_not_sent(desk: Open) -> None:
 # The cache.
 
 
-async def test_the_last_four_marks_are_kept(desk: Open) -> None:
+async def test_only_the_last_four_cache_marks_are_sent(desk: Open) -> None:
     at = await desk(Reply("one"), Reply("two"), Reply("three"))
     turn, answer = Message("user", "Hi", cache=True), Message("assistant", "Yes?", cache=True)
     await at.ask(replace(WITH_TOOLS, cache=True, messages=(turn, answer, replace(turn, cache=False))))
@@ -131,7 +131,7 @@ async def test_the_last_four_marks_are_kept(desk: Open) -> None:
     assert marks(at.service.requests[2]) == ["tools.0"]
 
 
-async def test_a_mark_stands_on_results_and_never_on_a_thought(desk: Open) -> None:
+async def test_tool_results_are_marked_and_thoughts_never_are(desk: Open) -> None:
     at = await desk(Reply(reasoning=["hm"], calls=[("search", "{}")]), Reply("one"))
     _, completion = await at.ask(WITH_TOOLS)
     turn, answer = asked(*completion.calls, raw=completion.raw)
@@ -143,7 +143,9 @@ async def test_a_mark_stands_on_results_and_never_on_a_thought(desk: Open) -> No
 
 
 @both
-async def test_a_prefix_is_written_then_read_and_billed_apart(desk: Open, whole: bool) -> None:
+async def test_a_cached_prefix_is_written_then_read_and_both_are_billed_separately(
+    desk: Open, whole: bool
+) -> None:
     at = await desk(Reply("one", times=3), cache_least=8)
     book = Message("user", "The book says a lot.", cache=True)
     prompt = Prompt("Answer from the book.", (book, Message("user", "How far?")), cache=True)
@@ -153,7 +155,7 @@ async def test_a_prefix_is_written_then_read_and_billed_apart(desk: Open, whole:
     assert (await at.ask(longer, whole=whole, step="3"))[1].usage == Usage(0, 1, 9, 4)
 
 
-async def test_a_prefix_too_short_to_keep_is_no_offence(desk: Open) -> None:
+async def test_a_prefix_too_short_to_cache_causes_no_warning(desk: Open) -> None:
     at = await desk(Reply("one", times=2), cache_least=8)
     prompt = replace(PROMPT, cache=True)
     for step in ("1", "2"):
@@ -192,7 +194,7 @@ async def test_each_stop_reason_has_our_name(desk: Open, reason: str, finish: st
 
 
 @both
-async def test_what_is_not_known_to_be_whole_is_a_cut(desk: Open, whole: bool) -> None:
+async def test_an_unknown_end_counts_as_a_cut_off_answer(desk: Open, whole: bool) -> None:
     at = await desk(Reply("one two", finish="something_new"))
     assert (await at.fail(whole=whole)).fault == "cut"
     assert await at.paid() == ("failed", 10, 2, 0, 0)
@@ -200,7 +202,7 @@ async def test_what_is_not_known_to_be_whole_is_a_cut(desk: Open, whole: bool) -
 
 @both
 @pytest.mark.parametrize("usage", ["none", "zero"])
-async def test_usage_that_is_not_given_is_estimated(desk: Open, usage: str, whole: bool) -> None:
+async def test_missing_usage_is_estimated(desk: Open, usage: str, whole: bool) -> None:
     at = await desk(Reply("one two", reasoning=["hmhm"], usage=usage))
     assert (await at.ask(whole=whole))[1].usage == Usage(prompt_tokens(PROMPT), 3, estimated=True)
 
@@ -209,7 +211,7 @@ async def test_usage_that_is_not_given_is_estimated(desk: Open, usage: str, whol
 
 
 @pytest.mark.parametrize("lacks", [("effort",), ("format",), ("effort", "format"), ("output_config",)])
-async def test_effort_and_schema_that_are_not_taken_are_left_out_once(
+async def test_a_refused_effort_or_schema_is_left_out_from_then_on(
     desk: Open, lacks: tuple[str, ...]
 ) -> None:
     at = await desk(Reply("{}", times=2), refuses=lacks)
@@ -224,7 +226,7 @@ async def test_effort_and_schema_that_are_not_taken_are_left_out_once(
     assert (json.dumps(SCHEMA) in sent["system"][0]["text"]) is ("format" not in taken)
 
 
-async def test_a_wrong_schema_is_a_fault_and_no_lesson(desk: Open) -> None:
+async def test_a_wrong_schema_is_an_error_and_changes_no_later_request(desk: Open) -> None:
     at = await desk(Reply("one"))
     for step, wrong in (("1", SCHEMA | {"additionalProperties": True}), ("2", SCHEMA | {"minProperties": 1})):
         assert (await at.fail(replace(PROMPT, schema=wrong), step=step)).fault == "bad_request"
@@ -257,12 +259,12 @@ async def test_an_error_means_the_same_as_a_status_and_as_an_event(
     assert ((await at.fail(step="event")).fault, at.service.calls) == (fault, calls)
 
 
-async def test_a_prompt_over_the_window_is_a_fault_of_the_context(desk: Open) -> None:
+async def test_a_prompt_over_the_window_is_a_context_error(desk: Open) -> None:
     at = await desk(context=9)
     assert (await at.fail()).fault == "context"
 
 
-async def test_a_long_answer_may_be_asked_for_whole(desk: Open) -> None:
+async def test_a_long_answer_may_be_requested_unstreamed(desk: Open) -> None:
     # With just these limits, which are its own defaults, the SDK would refuse before it asks.
     at = await desk(Reply("one"), timeouts=Timeouts(connect=5, first=600, idle=45, total=600))
     assert (await at.ask(replace(PROMPT, max_tokens=64_000), whole=True))[1].text == "one "
@@ -292,7 +294,7 @@ class _Slow(MessagesService):
         return response
 
 
-async def test_pings_show_that_a_silent_model_is_alive(desk: Open, wire: Wire) -> None:
+async def test_pings_keep_a_silent_stream_open(desk: Open, wire: Wire) -> None:
     opened = await desk()
     async with _Slow([Reply("one")]) as service:
         at = Desk(wire, service, opened.ledger, None, QUICK)
@@ -311,7 +313,7 @@ async def test_the_last_event_is_the_end(desk: Open, wire: Wire) -> None:
         await at.provider.close()
 
 
-async def test_unknown_blocks_and_events_are_passed_over(desk: Open) -> None:
+async def test_unknown_blocks_and_events_are_skipped(desk: Open) -> None:
     news = {"type": "text", "text": "", "citations": None}
     quote = {"type": "char_location", "cited_text": "150 feet"}
     at = await desk(
@@ -353,13 +355,13 @@ async def test_unknown_blocks_and_events_are_passed_over(desk: Open) -> None:
     assert [block for block in json.loads(completion.raw) if block["type"] == "text"] == [cited]
 
 
-async def test_a_stream_may_name_its_faults_in_the_data_alone(desk: Open) -> None:
+async def test_an_error_event_is_recognised_by_its_data_alone(desk: Open) -> None:
     error = {"type": "error", "error": {"type": "authentication_error", "message": "no"}}
     at = await desk(events(error))
     assert (await at.fail()).fault == "auth"
 
 
-async def test_a_thing_that_is_no_message(desk: Open) -> None:
+async def test_an_answer_that_is_no_message_is_an_error(desk: Open) -> None:
     headers = {"Content-Type": "application/json"}
     for body in ('{"type": "weather"}', "[1]", '"text"', "null"):
         at = await desk(Reply(body=body, headers=headers, times=9))

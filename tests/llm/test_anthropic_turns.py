@@ -19,7 +19,7 @@ def wire() -> Wire:
 
 
 @both
-async def test_a_paused_turn_is_gone_on_with_as_if_nothing_were(desk: Open, whole: bool) -> None:
+async def test_a_paused_turn_continues_seamlessly(desk: Open, whole: bool) -> None:
     paused = Reply(pieces=["A fireball ", "rea"], reasoning=["hm"], finish="pause", cached=3)
     at = await desk(paused, Reply(pieces=["ches "], finish="pause", cache_writes=2), Reply(pieces=["150."]))
     texts, completion = await at.ask(replace(PROMPT, cache=True), whole=whole)
@@ -36,9 +36,7 @@ async def test_a_paused_turn_is_gone_on_with_as_if_nothing_were(desk: Open, whol
 
 
 @both
-async def test_a_paused_turn_is_gone_on_with_where_a_parameter_is_refused_meanwhile(
-    desk: Open, whole: bool
-) -> None:
+async def test_a_paused_turn_continues_although_a_parameter_is_refused(desk: Open, whole: bool) -> None:
     """What was paid for the first part stays paid, and is not asked for again."""
     refused = Reply(
         status=400, error={"message": "output_config.effort: not supported", "type": "invalid_request_error"}
@@ -55,7 +53,7 @@ async def test_a_paused_turn_is_gone_on_with_where_a_parameter_is_refused_meanwh
 
 
 @both
-async def test_a_turn_is_not_gone_on_with_for_ever(desk: Open, whole: bool) -> None:
+async def test_a_turn_is_not_continued_for_ever(desk: Open, whole: bool) -> None:
     at = await desk(Reply("one", finish="pause", times=9))
     _, completion = await at.ask(whole=whole)
     assert (completion.finish, completion.text) == ("length", "one " * 6)
@@ -78,7 +76,7 @@ async def test_a_turn_that_pauses_before_any_text_continues_with_its_tool_call(d
     assert (await at.ask(replace(WITH_TOOLS, messages=turns), step="2"))[1].text == "150 feet. "
 
 
-async def test_a_cut_after_a_pause_keeps_and_bills_both_parts(desk: Open) -> None:
+async def test_an_answer_cut_off_after_a_pause_keeps_and_bills_both_parts(desk: Open) -> None:
     at = await desk(Reply("one", finish="pause"), Reply("two three four", fault="drop", at=2))
     error = await at.fail()
     assert error.fault == "cut"
@@ -125,7 +123,7 @@ async def test_thoughts_of_another_model_are_left_out(desk: Open) -> None:
     ]
 
 
-async def test_thoughts_that_are_refused_in_one_talk_are_handed_back_in_another(desk: Open) -> None:
+async def test_thoughts_refused_in_one_conversation_are_still_sent_in_another(desk: Open) -> None:
     at = await desk(Reply("one"), Reply(calls=[("search", "{}")], reasoning=["hm"]), Reply("two"))
     thought = {"type": "thinking", "thinking": "hm", "signature": "of another"}
     use = {"type": "tool_use", "id": "a", "name": "search", "input": {}}
@@ -140,12 +138,12 @@ async def test_thoughts_that_are_refused_in_one_talk_are_handed_back_in_another(
     assert kinds == [["thinking", "tool_use"]]
 
 
-async def test_an_answer_without_tools_needs_no_raw(desk: Open) -> None:
+async def test_an_answer_without_tools_is_stored_without_its_raw_form(desk: Open) -> None:
     at = await desk(Reply("one", reasoning=["hm"]))
     assert (await at.ask())[1].raw == ""
 
 
-async def test_a_turn_of_another_service_is_told_in_words_of_this_one(desk: Open) -> None:
+async def test_a_turn_of_another_service_is_translated_into_this_wire(desk: Open) -> None:
     at = await desk(Reply("one"), Reply("two"))
     calls = (ToolCall("functions.search:0", "search", '{"query": "fogo"}'), ToolCall("x", "search", "[half"))
     foreign = json.dumps([{"type": "function_call", "call_id": "x", "arguments": "{}"}])
@@ -163,14 +161,14 @@ async def test_a_turn_of_another_service_is_told_in_words_of_this_one(desk: Open
         }
 
 
-async def test_a_text_of_nothing_but_blanks_stays_behind(desk: Open) -> None:
+async def test_a_blank_text_is_left_out(desk: Open) -> None:
     at = await desk(Reply(pieces=["\n\n"], calls=[("search", "{}")]), Reply("one"))
     _, completion = await at.ask(WITH_TOOLS)
     turns = (*PROMPT.messages, *asked(*completion.calls, raw=completion.raw))
     assert (await at.ask(replace(WITH_TOOLS, messages=turns), step="2"))[1].text == "one "
 
 
-async def test_after_tools_an_answer_can_be_had_without_them(desk: Open) -> None:
+async def test_after_tool_calls_an_answer_without_tools_can_be_requested(desk: Open) -> None:
     at = await desk(Reply("one"))
     turns = (*PROMPT.messages, *asked(ToolCall("a", "search", "{}"), ToolCall("b", "search", "{}")))
     await at.ask(replace(PROMPT, messages=turns))
@@ -179,7 +177,7 @@ async def test_after_tools_an_answer_can_be_had_without_them(desk: Open) -> None
     assert sent["tool_choice"] == {"type": "none"}
 
 
-async def test_a_call_that_the_limit_cut_short_is_no_call(desk: Open) -> None:
+async def test_a_tool_call_that_the_token_limit_cut_off_is_not_made(desk: Open) -> None:
     start = {"type": "tool_use", "id": "a", "name": "search", "input": {}}
     half = {"type": "input_json_delta", "partial_json": '{"que'}
     at = await desk(

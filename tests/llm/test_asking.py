@@ -24,7 +24,7 @@ async def whole(at: Table, step: str, chain: tuple[str, ...] | None = None, **mo
     return (await at.models.ask(at.run, "council", step, PROMPT, chain=chain, **more)).model
 
 
-async def test_a_named_model_is_asked_whatever_the_role_says(table: Set) -> None:
+async def test_a_named_model_is_called_whatever_the_role_says(table: Set) -> None:
     at = await table([good()], [good()])
     assert await whole(at, "answer-1", ("b:small",)) == "b:small"
     assert at.calls == [0, 1]
@@ -32,13 +32,13 @@ async def test_a_named_model_is_asked_whatever_the_role_says(table: Set) -> None
     assert (row.step, row.model, row.state) == ("answer-1", "b:small", "settled")
 
 
-async def test_a_whole_answer_is_no_step_by_itself(table: Set) -> None:
+async def test_a_whole_answer_is_not_a_step_by_itself(table: Set) -> None:
     at = await table([good()])
     await whole(at, "answer-1", ("a:small",))
     assert at.run.kept == {}
 
 
-async def test_without_names_the_role_is_asked(table: Set) -> None:
+async def test_without_a_name_the_models_of_the_role_are_called(table: Set) -> None:
     at = await table([good()])
     at.change(roles=RolesConfig(answerer=("a:small",)))
     assert (await at.models.ask(at.run, "researcher", "research-one", PROMPT)).model == "a:small"
@@ -46,7 +46,7 @@ async def test_without_names_the_role_is_asked(table: Set) -> None:
         await at.models.ask(at.run, "council", "answer-1", PROMPT)
 
 
-async def test_in_a_chain_of_ones_own_a_lesser_model_may_stand_in(table: Set) -> None:
+async def test_in_an_explicit_chain_a_weaker_model_may_stand_in(table: Set) -> None:
     at = await table([busy()], [good(), good()])
     providers = at.config.providers
     at.change(providers={**providers, "b": replace(providers["b"], cites=False)})
@@ -56,14 +56,14 @@ async def test_in_a_chain_of_ones_own_a_lesser_model_may_stand_in(table: Set) ->
     assert [row.step for row in await at.rows()] == ["one", "one-2", "two"]
 
 
-async def test_a_provider_that_the_config_no_longer_has_is_passed_over(table: Set) -> None:
+async def test_a_provider_that_is_no_longer_in_the_config_is_skipped(table: Set) -> None:
     at = await table([good()])
     assert await whole(at, "one", ("gone:x", "a:small")) == "a:small"
     with pytest.raises(UserError, match=r"config\.role_provider"):
         await whole(at, "two", ("gone:x",))
 
 
-async def test_who_takes_too_long_is_stopped_and_paid_for_what_came(table: Set) -> None:
+async def test_a_model_over_its_time_limit_is_stopped_and_billed_for_what_it_sent(table: Set) -> None:
     gate = asyncio.Event()
     at = await table([Reply("one two three", gates={2: gate})], [good()])
     with pytest.raises(ModelError) as caught:
@@ -78,7 +78,7 @@ async def test_who_takes_too_long_is_stopped_and_paid_for_what_came(table: Set) 
 IMPATIENT = Timeouts(connect=5, first=0.1, idle=0.1, total=0.1)
 
 
-async def test_silence_is_borne_for_as_long_as_was_said(desk: Open) -> None:
+async def test_a_minimum_timeout_lengthens_the_allowed_silence(desk: Open) -> None:
     thought = asyncio.Event()
     at = await desk(Reply("one two", gates={0: thought}), timeouts=IMPATIENT)
     asking = asyncio.create_task(at.ask(replace(PROMPT, min_timeout=60.0)))
@@ -88,13 +88,13 @@ async def test_silence_is_borne_for_as_long_as_was_said(desk: Open) -> None:
     assert completion.text.split() == ["one", "two"]
 
 
-async def test_who_was_silent_for_that_long_is_not_asked_again(desk: Open) -> None:
+async def test_a_model_that_was_silent_too_long_is_not_called_again(desk: Open) -> None:
     at = await desk(Reply(fault="half_open", times=2), timeouts=IMPATIENT)
     assert (await at.fail(replace(PROMPT, min_timeout=0.3))).fault == "timeout"
     assert at.service.calls <= 1  # on a busy machine it may be over before its request arrives
 
 
-async def test_a_min_timeout_lengthens_what_is_shorter_and_shortens_nothing() -> None:
+async def test_a_minimum_timeout_only_lengthens_timeouts() -> None:
     usual = Timeouts(connect=10, first=120, idle=45, total=600)
     for least, limits in (
         (None, usual),
@@ -105,7 +105,7 @@ async def test_a_min_timeout_lengthens_what_is_shorter_and_shortens_nothing() ->
         assert Deadlines(usual, least).limits == limits
 
 
-async def test_what_any_model_can_do_and_costs_is_told_by_its_name(table: Set) -> None:
+async def test_capabilities_and_prices_of_any_model_are_found_by_its_name(table: Set) -> None:
     at = await table([good()], wires=("messages",))
     less = replace(at.config.providers["a"], json_schema=False)
     at.change(providers={"a": less, "demo": ProviderConfig("demo", "demo")})
@@ -119,7 +119,7 @@ async def test_what_any_model_can_do_and_costs_is_told_by_its_name(table: Set) -
         at.models.capabilities_of("council", "gone:x")
 
 
-async def test_what_a_service_says_that_a_call_took_stands_in_the_ledger(table: Set) -> None:
+async def test_the_usage_that_a_service_reports_is_in_the_ledger(table: Set) -> None:
     at = await table([replace(good(), cost=0.0125), replace(good(), cost=-1.0), replace(good(), cost=0.0)])
     for step in ("told", "nonsense", "free"):
         await whole(at, step, ("a:claude-haiku-5-5",))

@@ -35,7 +35,7 @@ async def test_the_model_decides_what_the_words_leave_open(table: Set) -> None:
     assert not await asks_with_model(at.models, at.run, WORDING, OPEN_AND_MARKED)
 
 
-async def test_the_model_looks_at_a_question_that_may_be_to_the_others(table: Set) -> None:
+async def test_the_model_is_asked_about_a_question_that_may_be_to_other_people(table: Set) -> None:
     at = extracting(await table([says("no")]))
     assert asks(TO_OTHERS) == "likely"
     assert not await asks_with_model(at.models, at.run, WORDING, TO_OTHERS)
@@ -47,7 +47,7 @@ async def test_the_model_looks_at_a_question_that_may_be_to_the_others(table: Se
     assert await asks_with_model(at.models, at.run, WORDING, TO_OTHERS), "and where the model fails"
 
 
-async def test_what_the_words_say_costs_no_call(table: Set) -> None:
+async def test_no_call_is_made_if_the_words_decide(table: Set) -> None:
     at = extracting(await table([says("no")]))
     assert await asks_with_model(at.models, at.run, WORDING, "does anyone know how grappling works")
     assert not await asks_with_model(at.models, at.run, WORDING, "thanks!")

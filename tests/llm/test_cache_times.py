@@ -33,7 +33,7 @@ def dollars(rows: list[LedgerRow]) -> Decimal:
     return sum((row.cost_usd or Decimal(0) for row in rows), Decimal(0))
 
 
-async def test_twenty_turns_seven_minutes_apart_are_written_once(table: Set) -> None:
+async def test_twenty_turns_seven_minutes_apart_write_the_cache_once(table: Set) -> None:
     at = await table(lambda body: Reply("It rains."), wires=("messages",), **CATALOGUE)
     (service,) = at.services
     assert isinstance(service, MessagesService)
@@ -46,7 +46,7 @@ async def test_twenty_turns_seven_minutes_apart_are_written_once(table: Set) -> 
     assert (costs.gaps, round(costs.five_minutes, 2), round(costs.hour, 2)) == (8, 1.25, 0.1)
 
 
-async def test_fast_turns_pay_for_five_minutes_from_the_second_on(table: Set) -> None:
+async def test_fast_turns_use_the_five_minute_cache_from_the_second_one_on(table: Set) -> None:
     at = await table(lambda body: Reply("It rains."), wires=("messages",), **CATALOGUE)
     (service,) = at.services
     assert isinstance(service, MessagesService)
@@ -56,7 +56,7 @@ async def test_fast_turns_pay_for_five_minutes_from_the_second_on(table: Set) ->
     assert ttls == ["1h", "5m", "5m"]
 
 
-def test_the_cheaper_of_both_for_the_last_gaps_is_chosen() -> None:
+def test_the_cheaper_lifetime_for_the_last_gaps_is_chosen() -> None:
     now = 0.0
     times = CacheTimes(lambda: now)
 
@@ -83,7 +83,7 @@ def test_the_cheaper_of_both_for_the_last_gaps_is_chosen() -> None:
     assert after(place="a"), "forgotten, so like new"
 
 
-async def test_a_service_that_knows_five_minutes_only_is_asked_for_them(table: Set) -> None:
+async def test_a_service_with_five_minutes_only_gets_no_other_lifetime(table: Set) -> None:
     at = await table(lambda body: Reply("It rains."), wires=("messages",), refuses=("ttl",), **CATALOGUE)
     rows = await played(at, 60, turns=2)
     assert [row.state for row in rows] == ["settled"] * 2

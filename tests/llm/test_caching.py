@@ -26,7 +26,7 @@ class At:
         return self.watch.note(model, kind, prompt, usage)
 
 
-def test_anthropic_tells_at_the_first_call_and_we_say_it_once(caplog: pytest.LogCaptureFixture) -> None:
+def test_with_anthropic_the_first_call_tells_and_the_bot_warns_once(caplog: pytest.LogCaptureFixture) -> None:
     at = At()
     with caplog.at_level(logging.WARNING):
         assert [at.note("anthropic", PLAIN) for _ in range(3)] == [True, False, False]
@@ -34,13 +34,13 @@ def test_anthropic_tells_at_the_first_call_and_we_say_it_once(caplog: pytest.Log
     assert "A long book" not in caplog.text
 
 
-def test_others_are_given_a_second_call() -> None:
+def test_other_services_get_a_second_call_before_a_warning() -> None:
     at = At()
     assert [at.note("openai", PLAIN) for _ in range(3)] == [False, True, False]
     assert [at.note("openai-compatible", one, model="c:d") for one in (PLAIN, READ, PLAIN)] == [False] * 3
 
 
-def test_a_prefix_that_has_expired_meanwhile_is_not_blamed() -> None:
+def test_an_expired_prefix_causes_no_warning() -> None:
     at = At()
     assert not at.note("openai", PLAIN)
     at.now += KEPT_S
@@ -50,12 +50,12 @@ def test_a_prefix_that_has_expired_meanwhile_is_not_blamed() -> None:
 
 
 @pytest.mark.parametrize("usage", [READ, WRITTEN, replace(PLAIN, estimated=True)])
-def test_what_is_cached_or_not_counted_is_no_fault(usage: Usage) -> None:
+def test_cached_and_uncounted_prefixes_cause_no_warning(usage: Usage) -> None:
     at = At()
     assert not any(at.note("anthropic", usage) for _ in range(3))
 
 
-def test_only_what_was_marked_is_watched_and_only_its_prefix_counts() -> None:
+def test_only_marked_prefixes_are_watched() -> None:
     at = At()
     unmarked = replace(MARKED, cache=False)
     assert not any(at.note("anthropic", PLAIN, unmarked) for _ in range(2))
@@ -68,7 +68,7 @@ def test_only_what_was_marked_is_watched_and_only_its_prefix_counts() -> None:
     assert at.note("anthropic", PLAIN, model="a:c"), "another model"
 
 
-def test_memory_is_bounded() -> None:
+def test_the_watch_for_prefixes_uses_bounded_memory() -> None:
     at = At()
     for n in range(REMEMBERED + 50):
         at.note("openai", PLAIN, replace(MARKED, system=str(n)))
@@ -76,7 +76,7 @@ def test_memory_is_bounded() -> None:
     assert not at.note("openai", PLAIN, replace(MARKED, system="0")), "forgotten, so like new"
 
 
-def test_a_model_that_caches_nothing_is_told_of_once_an_hour(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_model_that_caches_nothing_is_reported_once_an_hour(caplog: pytest.LogCaptureFixture) -> None:
     """A story marks another prefix with every turn."""
     now = 0.0
     watch = CacheWatch(lambda: now)

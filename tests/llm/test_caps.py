@@ -50,7 +50,7 @@ async def estimate_of(at: Table) -> float:
     return float(row.estimate_usd)
 
 
-async def test_a_run_does_not_begin_the_call_that_could_cost_more_than_it_may(table: Set) -> None:
+async def test_a_run_does_not_make_a_call_that_could_exceed_its_cap(table: Set) -> None:
     at = await table(lambda body: good(), wires=("messages",))
     at.change(budget=BudgetConfig(run_usd=await estimate_of(at)))
     run = run_of("run")
@@ -61,7 +61,7 @@ async def test_a_run_does_not_begin_the_call_that_could_cost_more_than_it_may(ta
     assert await ask(at, run_of("another"), "one") == PRICED[0]
 
 
-async def test_a_space_is_capped_over_its_runs_and_the_other_space_is_not(table: Set) -> None:
+async def test_a_cap_covers_all_runs_of_its_space_and_no_other_space(table: Set) -> None:
     at = await table(lambda body: good(), wires=("messages",))
     most = await estimate_of(at)
     at.change(budget=BudgetConfig(space_usd=most))
@@ -71,7 +71,7 @@ async def test_a_space_is_capped_over_its_runs_and_the_other_space_is_not(table:
     assert await ask(at, run_of("run"), "one") == PRICED[0]
 
 
-async def test_what_has_no_price_or_none_that_is_known_goes_on(table: Set) -> None:
+async def test_free_and_unpriced_models_are_not_capped_in_dollars(table: Set) -> None:
     at = await table(lambda body: good(), wires=("messages",))
     at.change(budget=BudgetConfig(run_usd=0.0, space_usd=0.0))
     run = run_of("run")
@@ -95,7 +95,7 @@ async def test_a_cap_in_tokens_holds_for_a_model_without_a_price(table: Set) -> 
         assert "{" not in words(locale)("budget.space_tokens", cap="1200", spent="900", days=30)
 
 
-async def test_what_is_written_to_the_cache_is_in_the_estimate(table: Set) -> None:
+async def test_the_estimate_includes_cache_writes(table: Set) -> None:
     """Whoever has as much as the estimate says pays no more: a write costs up to twice as much as reading."""
     book = "word " * 3_000
     wordy = Reply("so " * PROMPT.max_tokens)
@@ -113,7 +113,7 @@ async def test_what_is_written_to_the_cache_is_in_the_estimate(table: Set) -> No
         assert row.cost_usd <= row.estimate_usd
 
 
-async def test_a_call_that_is_made_again_needs_room_for_it_again(table: Set) -> None:
+async def test_a_repeated_call_needs_its_room_under_the_cap_again(table: Set) -> None:
     """An answer that breaks off while the model thinks is paid, and asked for again."""
     thought = Reply("so", reasoning=["hm"] * 3, fault="truncate", at=0)
     at = await table([good(), thought, good(), thought, good()], wires=("messages",))
@@ -132,7 +132,7 @@ async def test_a_call_that_is_made_again_needs_room_for_it_again(table: Set) -> 
     assert abs(float(row.estimate_usd) - 2 * most) < 1e-9
 
 
-async def test_what_a_call_has_used_so_far_is_in_the_ledger(table: Set) -> None:
+async def test_the_ledger_shows_the_usage_of_a_running_call(table: Set) -> None:
     """A process that is killed is billed by it."""
     held = Gate()
     at = await table([Reply("one two three", gates={2: held})], wires=("messages",))
@@ -155,14 +155,14 @@ async def test_what_a_call_has_used_so_far_is_in_the_ledger(table: Set) -> None:
     assert (settled.state, settled.output_tokens) == ("stopped", 2)
 
 
-async def test_a_cap_ends_the_chain_and_nobody_stands_in(table: Set) -> None:
+async def test_no_other_model_stands_in_after_a_cap_has_refused_a_call(table: Set) -> None:
     at = await table([good()], [good()], wires=("messages", "chat"))
     at.change(budget=BudgetConfig(run_usd=0.0))
     assert await ask(at, run_of("run"), "one", (*PRICED, "b:small")) == "budget.run"
     assert at.calls == [0, 0]
 
 
-async def test_a_call_in_the_air_counts_with_all_it_could_cost(table: Set) -> None:
+async def test_a_running_call_counts_with_its_maximum_cost(table: Set) -> None:
     at = await table([Reply("one two three", times=2)], wires=("messages",))
     at.change(budget=BudgetConfig(run_usd=1.5 * await estimate_of(at)))
     run = run_of("run")
@@ -186,7 +186,7 @@ class Slow(Ledger):
         return entry
 
 
-async def test_a_call_cancelled_before_it_began_stands_against_no_cap(tmp_path: Path) -> None:
+async def test_a_call_cancelled_before_it_began_counts_towards_no_cap(tmp_path: Path) -> None:
     db = await Database.open(migrated.database(tmp_path / "sutradhar.db"))
     slow = Slow(db)
 
@@ -228,7 +228,7 @@ def test_dollars_are_read_as_cents_or_finer_where_they_are_few(amount: str, show
     assert dollars(Decimal(amount)) == shown
 
 
-async def test_what_many_calls_have_used_is_noted_in_one_wait(tmp_path: Path) -> None:
+async def test_the_usage_of_many_running_calls_is_noted_in_one_database_call(tmp_path: Path) -> None:
     """One price after the other would keep the notes of all calls behind on a busy event loop."""
     db = await Database.open(migrated.database(tmp_path / "sutradhar.db"))
     ledger, priced = Ledger(db), asyncio.Barrier(5)

@@ -49,13 +49,13 @@ async def test_each_finish_reason_has_our_name(desk: Open, reason: str, finish: 
 
 
 @pytest.mark.parametrize("reason", ["error", "insufficient_system_resource", "something_new"])
-async def test_what_is_not_known_to_be_whole_is_a_cut(desk: Open, reason: str) -> None:
+async def test_an_unknown_end_counts_as_a_cut_off_answer(desk: Open, reason: str) -> None:
     at = await desk(Reply("one two", finish=reason))
     assert (await at.fail()).fault == "cut"
 
 
 @pytest.mark.parametrize("whole", [False, True])
-async def test_a_refusal_in_a_field_of_its_own_is_shown_as_the_answer(desk: Open, whole: bool) -> None:
+async def test_a_refusal_in_the_refusal_field_is_shown_as_the_answer(desk: Open, whole: bool) -> None:
     at = await desk(Reply(refusal="I will not.", reasoning=["hm", "hm"]))
     texts, completion = await at.ask(whole=whole)
     assert ("".join(texts), completion.finish) == ("I will not.", "refusal")
@@ -63,14 +63,14 @@ async def test_a_refusal_in_a_field_of_its_own_is_shown_as_the_answer(desk: Open
 
 
 @pytest.mark.parametrize("whole", [False, True])
-async def test_stop_beside_tool_calls_is_asking_for_tools(desk: Open, whole: bool) -> None:
+async def test_stop_with_tool_calls_counts_as_calling_tools(desk: Open, whole: bool) -> None:
     at = await desk(Reply(calls=[("search", '{"query": "fire"}')], finish="stop"))
     _, completion = await at.ask(WITH_TOOLS, whole=whole)
     assert (completion.finish, len(completion.calls)) == ("tool", 1)
 
 
 @pytest.mark.parametrize("how", ["refused", "ignored"])
-async def test_usage_that_is_not_given_is_estimated_and_marked(desk: Open, how: str) -> None:
+async def test_missing_usage_is_estimated_and_marked(desk: Open, how: str) -> None:
     at = await desk(Reply("one two", times=2), stream_options=how)
     _, completion = await at.ask()
     assert completion.usage == Usage(prompt_tokens(PROMPT), text_tokens("one two "), estimated=True)
@@ -111,7 +111,7 @@ async def test_a_refused_parameter_is_left_out(desk: Open, refused: str, prompt:
     assert [refused in request for request in at.service.requests] == [True, False, False]
 
 
-async def test_a_schema_that_may_not_be_sent_is_told_in_words(desk: Open) -> None:
+async def test_a_schema_that_may_not_be_sent_is_described_in_words(desk: Open) -> None:
     at = await desk(Reply("{}"), refuses=("response_format",))
     await at.ask(replace(PROMPT, schema=SCHEMA))
     (system, _) = at.service.requests[-1]["messages"]
@@ -119,25 +119,25 @@ async def test_a_schema_that_may_not_be_sent_is_told_in_words(desk: Open) -> Non
     assert json.dumps(SCHEMA) in system["content"]
 
 
-async def test_tools_that_are_refused_are_a_fault(desk: Open) -> None:
+async def test_refused_tools_are_an_error(desk: Open) -> None:
     at = await desk(refuses=("tools",))
     error = await at.fail(replace(PROMPT, tools=(SEARCH,)))
     assert (error.fault, at.service.calls) == ("bad_request", 1)
 
 
-async def test_a_missing_done_is_no_fault(desk: Open) -> None:
+async def test_a_stream_without_done_is_accepted(desk: Open) -> None:
     at = await desk(Reply("one", fault="no_done"))
     assert (await at.ask())[1].finish == "end"
 
 
 @pytest.mark.parametrize("whole", [False, True])
-async def test_an_error_with_status_200_is_a_fault_of_the_server(desk: Open, whole: bool) -> None:
+async def test_an_error_with_status_200_is_a_server_error(desk: Open, whole: bool) -> None:
     body = json.dumps({"error": {"message": "upstream is gone", "code": 502}})
     at = await desk(Reply(body=body, headers={"Content-Type": "application/json"}, times=9))
     assert (await at.fail(whole=whole)).fault == "server"
 
 
-async def test_no_key_is_sent_where_none_is_set(desk: Open) -> None:
+async def test_no_key_is_sent_if_none_is_set(desk: Open) -> None:
     at = await desk(Reply("one"))
     await at.ask()
     assert "Authorization" not in at.service.headers[0]
@@ -180,7 +180,7 @@ OWN: dict[str, dict[str, Any]] = {
 
 @pytest.mark.parametrize("whole", [False, True])
 @pytest.mark.parametrize("dialect", OWN)
-async def test_it_goes_back_as_it_came(desk: Open, dialect: str, whole: bool) -> None:
+async def test_a_turn_is_sent_back_as_it_came(desk: Open, dialect: str, whole: bool) -> None:
     at = await desk(ASKS, Reply("150 feet."), dialect=dialect)
     _, asked = await at.ask(WITH_TOOLS, whole=whole)
     assert (await at.ask(after(asked), whole=whole, step="second"))[1].text == "150 feet. "
@@ -192,7 +192,7 @@ async def test_it_goes_back_as_it_came(desk: Open, dialect: str, whole: bool) ->
     assert ("extra_content" in sent["tool_calls"][0]) == (dialect == "gemini")
 
 
-async def test_what_is_not_taken_back_is_left_out_of_the_whole_talk(desk: Open) -> None:
+async def test_a_refused_field_is_left_out_of_the_whole_conversation(desk: Open) -> None:
     at = await desk(ASKS, Reply("150 feet.", times=3))
     _, asked = await at.ask(WITH_TOOLS)
     for step in ("two", "three"):
@@ -201,7 +201,7 @@ async def test_what_is_not_taken_back_is_left_out_of_the_whole_talk(desk: Open) 
     assert asked.reasoning == "hm"
 
 
-async def test_blocks_of_another_wire_are_no_fields_of_a_message(desk: Open) -> None:
+async def test_blocks_of_another_wire_are_not_sent(desk: Open) -> None:
     at = await desk(Reply("150 feet.", times=4))
     call = ToolCall("a", "search", "{}")
     for n, raw in enumerate(('[{"type": "text", "text": "x"}]', "[]", "{", '[{"calls": 3}]')):
@@ -224,7 +224,7 @@ def chunks(*deltas: dict[str, Any]) -> str:
 STREAM = {"Content-Type": "text/event-stream"}
 
 
-async def test_calls_that_share_an_index_are_told_apart_by_their_ids(desk: Open) -> None:
+async def test_tool_calls_with_the_same_index_are_distinguished_by_their_ids(desk: Open) -> None:
     def part(id: str | None, arguments: str, name: str | None = None) -> dict[str, Any]:
         function = {"name": name, "arguments": arguments}
         return {"index": 0, "id": id, "function": function}
@@ -243,14 +243,14 @@ async def test_calls_that_share_an_index_are_told_apart_by_their_ids(desk: Open)
     )
 
 
-async def test_arguments_that_come_as_an_object_are_the_json_that_they_stand_for(desk: Open) -> None:
+async def test_arguments_sent_as_an_object_become_json(desk: Open) -> None:
     call = {"index": 0, "id": "a", "function": {"name": "search", "arguments": {"query": "é"}}}
     at = await desk(Reply(body=chunks({"tool_calls": [call]}), headers=STREAM))
     _, completion = await at.ask(WITH_TOOLS)
     assert completion.calls == (ToolCall("a", "search", '{"query": "é"}'),)
 
 
-async def test_details_of_several_kinds_are_put_together_in_their_order(desk: Open) -> None:
+async def test_reasoning_details_of_several_kinds_are_joined_in_order(desk: Open) -> None:
     call: dict[str, Any] = {"index": 0, "id": "a", "function": {"name": "search", "arguments": "{}"}}
     details: list[Any] = [
         {"type": "reasoning.summary", "summary": "One", "index": 0},

@@ -88,7 +88,7 @@ def test_a_call_waits_for_the_library_that_another_thread_imports() -> None:
     assert answered(SLOW) == {"text": "one two "}
 
 
-def test_a_mistake_in_the_sdk_is_a_fault_that_says_where_and_nothing_else() -> None:
+def test_a_bug_in_the_sdk_is_reported_with_its_place_only() -> None:
     said = answered(WRONG)
     assert said.pop("messages") == {"text": "one two "}
     for wire, fault in said.items():

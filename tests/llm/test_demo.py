@@ -110,7 +110,7 @@ async def test_an_answer_streams_and_is_counted(make: Make, whole: bool) -> None
 
 @real
 @pytest.mark.slow
-async def test_an_answer_that_ends_by_itself_says_so(make: Make) -> None:
+async def test_an_answer_that_ends_by_itself_has_finish_reason_stop(make: Make) -> None:
     *_, last = await ask(make(), prompt("Say hello.", temperature=0))
     assert isinstance(last, Completion)
     assert last.finish == "end"
@@ -119,7 +119,7 @@ async def test_an_answer_that_ends_by_itself_says_so(make: Make) -> None:
 
 @real
 @pytest.mark.slow
-async def test_what_was_read_before_counts_as_a_cache_read(make: Make) -> None:
+async def test_tokens_that_were_read_before_count_as_cache_reads(make: Make) -> None:
     demo = make()
     await ask(demo, prompt(max_tokens=2))
     *_, last = await ask(demo, prompt(max_tokens=2))
@@ -146,7 +146,7 @@ async def test_a_schema_is_obeyed(make: Make, text: str) -> None:
 
 @real
 @pytest.mark.slow
-async def test_a_schema_that_is_none_is_refused_and_the_next_question_is_answered(make: Make) -> None:
+async def test_an_invalid_schema_is_refused_and_the_next_question_is_answered(make: Make) -> None:
     demo = make()
     with pytest.raises(ModelError) as caught:
         await ask(demo, prompt(schema={"type": "nonsense"}))
@@ -156,7 +156,7 @@ async def test_a_schema_that_is_none_is_refused_and_the_next_question_is_answere
 
 @real
 @pytest.mark.slow
-async def test_two_at_once_are_answered_one_after_the_other(make: Make) -> None:
+async def test_simultaneous_questions_are_answered_one_after_the_other(make: Make) -> None:
     demo = make()
     await still_works(demo)
     process = running(demo)
@@ -174,7 +174,7 @@ async def test_two_at_once_are_answered_one_after_the_other(make: Make) -> None:
 
 @real
 @pytest.mark.slow
-async def test_what_people_write_stays_text(make: Make) -> None:
+async def test_markup_in_peoples_text_stays_text(make: Make) -> None:
     demo = make()
     plain, sly = [await demo.count("smollm2", prompt(text * 20)) for text in ("lantern", "<|im_end|>")]
     assert plain is not None
@@ -184,7 +184,7 @@ async def test_what_people_write_stays_text(make: Make) -> None:
 
 @real
 @pytest.mark.slow
-async def test_too_long_a_prompt_is_refused_and_counted(make: Make) -> None:
+async def test_a_prompt_that_is_too_long_is_refused_and_counted(make: Make) -> None:
     demo = make()
     long = prompt("lantern " * 5000)
     with pytest.raises(ModelError) as caught:
@@ -221,7 +221,7 @@ async def test_a_stop_ends_the_generation(make: Make) -> None:
 
 @real
 @pytest.mark.slow
-async def test_a_stop_is_heard_while_a_long_prompt_is_read(make: Make) -> None:
+async def test_a_stop_takes_effect_while_a_long_prompt_is_read(make: Make) -> None:
     demo, meter = make(), Meter()
     asking = asyncio.create_task(ask(demo, prompt("lantern " * 3500), meter))
     while not meter.usage.input_tokens:  # noqa: ASYNC110 - the meter is all that is seen of it
@@ -237,7 +237,7 @@ async def test_a_stop_is_heard_while_a_long_prompt_is_read(make: Make) -> None:
 
 @real
 @pytest.mark.slow
-async def test_a_process_that_does_not_heed_the_stop_is_killed(make: Make) -> None:
+async def test_a_process_that_ignores_the_stop_is_killed(make: Make) -> None:
     demo = make()
     answer = demo.stream("smollm2", prompt())
     await anext(answer)
@@ -251,7 +251,7 @@ async def test_a_process_that_does_not_heed_the_stop_is_killed(make: Make) -> No
 
 
 @real
-async def test_killed_in_the_middle_the_answer_is_cut_and_the_next_one_comes(make: Make) -> None:
+async def test_after_a_kill_in_the_middle_the_answer_is_cut_off_and_the_next_one_works(make: Make) -> None:
     demo, meter = make(), Meter()
     heard: list[str | Completion] = []
     with pytest.raises(ModelError) as caught:
@@ -267,7 +267,7 @@ async def test_killed_in_the_middle_the_answer_is_cut_and_the_next_one_comes(mak
 
 @real
 @pytest.mark.slow
-async def test_hanging_in_the_middle_is_noticed_and_the_next_one_comes(make: Make) -> None:
+async def test_a_process_that_hangs_in_the_middle_is_noticed_and_the_next_answer_works(make: Make) -> None:
     demo = make(silence_s=15)
     with pytest.raises(ModelError) as caught:
         await strike(demo, psutil.Process.suspend, [], Meter())
@@ -278,7 +278,7 @@ async def test_hanging_in_the_middle_is_noticed_and_the_next_one_comes(make: Mak
 
 @real
 @pytest.mark.slow
-async def test_killed_while_idle_nobody_notices(make: Make) -> None:
+async def test_a_kill_while_idle_goes_unnoticed(make: Make) -> None:
     demo = make()
     await still_works(demo)
     process = running(demo)
@@ -291,7 +291,7 @@ async def test_killed_while_idle_nobody_notices(make: Make) -> None:
 
 @real
 @pytest.mark.slow
-async def test_idleness_frees_the_memory(make: Make) -> None:
+async def test_the_process_ends_when_idle_to_free_its_memory(make: Make) -> None:
     demo = make(idle_s=0.05)
     await still_works(demo)
     process = running(demo)
@@ -344,7 +344,7 @@ def test_the_death_of_the_bot_ends_the_process(tokens: int) -> None:
 
 
 @real
-async def test_the_process_is_told_no_secret_and_opens_no_door(make: Make, tmp_path: Path) -> None:
+async def test_the_process_gets_no_secret_and_opens_no_port(make: Make, tmp_path: Path) -> None:
     secrets = {"OPENAI_API_KEY": "sk-shh", "ANTHROPIC_API_KEY": "shh", "DISCORD_TOKEN": "shh", "X": "shh"}
     demo = make(environ={**os.environ, **secrets, "TMPDIR": str(tmp_path)})
     await still_works(demo)
@@ -373,7 +373,7 @@ async def test_the_process_is_told_no_secret_and_opens_no_door(make: Make, tmp_p
         ),
     ],
 )
-async def test_what_it_cannot_do_is_refused_before_anything_starts(
+async def test_unsupported_requests_are_refused_before_anything_starts(
     make: Make, model: str, asked: Prompt, fault: str
 ) -> None:
     demo = make(command=["no-such-program"])
@@ -460,7 +460,9 @@ async def test_a_process_that_talks_nonsense_is_a_model_error(make: Make, tmp_pa
         ("""print('{"fault": "runtime", "detail": "no libgomp"}')""", "model.demo_runtime", "no libgomp"),
     ],
 )
-async def test_a_process_that_does_not_come_up(make: Make, says: str, key: str, detail: str) -> None:
+async def test_a_process_that_does_not_start_is_a_model_error(
+    make: Make, says: str, key: str, detail: str
+) -> None:
     demo = make(command=[sys.executable, "-c", says], start_s=0.5 if "stdin" in says else 20)
     for _ in range(2):  # each question tries anew
         with pytest.raises(UserError) as caught:
@@ -470,7 +472,7 @@ async def test_a_process_that_does_not_come_up(make: Make, says: str, key: str, 
         assert demo.pid is None
 
 
-async def test_a_program_that_is_not_there(make: Make) -> None:
+async def test_a_missing_program_is_a_model_error(make: Make) -> None:
     with pytest.raises(ModelError) as caught:
         await ask(make(command=["no-such-program"]), prompt())
     assert caught.value.fault == "server"

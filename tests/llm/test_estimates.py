@@ -31,12 +31,12 @@ def test_an_estimate_is_near_the_count_in_every_script() -> None:
         assert 0.85 * tokens <= text_tokens(text) <= 1.25 * tokens, (text, text_tokens(text), tokens)
 
 
-def test_nothing_is_no_token_and_anything_is_one() -> None:
+def test_an_empty_text_has_no_token_and_any_other_at_least_one() -> None:
     assert (text_tokens(""), text_tokens(" "), text_tokens("a"), text_tokens("\ud800")) == (0, 1, 1, 2)
     assert text_tokens("🎲") >= 2
 
 
-def test_a_long_text_is_weighed_at_once() -> None:
+def test_a_long_text_is_estimated_quickly() -> None:
     begun = time.process_time()
     for piece in ("word ", "語", "a1", "🎲", "é,"):
         text_tokens(piece * (1_000_000 // len(piece)))

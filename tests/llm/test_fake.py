@@ -107,7 +107,7 @@ def test_a_request_that_the_service_forbids_is_refused(change: Body, code: int) 
     ],
     ids=str,
 )
-def test_tool_messages_that_do_not_pair_up(messages: list[Body]) -> None:
+def test_unpaired_tool_messages_are_refused(messages: list[Body]) -> None:
     assert status(ChatService(), {"messages": messages}) == 400
 
 
@@ -128,7 +128,7 @@ def test_tool_messages_that_do_not_pair_up(messages: list[Body]) -> None:
     ],
     ids=str,
 )
-def test_tools_that_are_not_right(change: Body) -> None:
+def test_wrong_tools_are_refused(change: Body) -> None:
     assert status(ChatService(), change) == 400
 
 
@@ -150,7 +150,7 @@ def test_tools_that_are_not_right(change: Body) -> None:
     ],
     ids=str,
 )
-def test_a_format_that_no_answer_is_promised_by(change: Body) -> None:
+def test_an_unsupported_response_format_is_refused(change: Body) -> None:
     assert status(ChatService(), change) == 400
 
 
@@ -162,7 +162,7 @@ def test_a_missing_parameter_is_named(name: str) -> None:
 
 
 @pytest.mark.parametrize("sent", [{}, {"Authorization": "Bearer wrong"}])
-def test_a_key_that_is_required(sent: Body) -> None:
+def test_a_request_without_a_key_is_refused(sent: Body) -> None:
     service = ChatService(key="right")
     assert status(service, {}, sent) == 401
     assert status(service, {}, {"Authorization": "Bearer right"}) is None
@@ -193,7 +193,9 @@ def test_each_model_refuses_what_it_does_not_support(service: ChatService, chang
         (ChatService(window=51), 400, "You passed 2 input tokens and requested 50 output tokens."),
     ],
 )
-def test_what_is_too_much_or_too_bad_to_be_read(service: ChatService, refused: int, words: str) -> None:
+def test_requests_that_are_too_large_or_malformed_are_refused(
+    service: ChatService, refused: int, words: str
+) -> None:
     asked = {"messages": [{"role": "user", "content": "much blood"}], "max_tokens": 50}
     answer = service.refusal(GOOD | asked, {})
     assert answer is not None
@@ -201,7 +203,7 @@ def test_what_is_too_much_or_too_bad_to_be_read(service: ChatService, refused: i
     assert status(service, {"messages": [HI], "max_tokens": 10}) is None
 
 
-async def test_the_errors_of_each_look_as_theirs() -> None:
+async def test_errors_look_like_those_of_each_service() -> None:
     bodies: dict[str, Body] = {}
     for dialect in ("azure", "openrouter", "lmstudio"):
         async with (
@@ -235,7 +237,7 @@ async def test_mistral_gives_text_and_thoughts_as_parts() -> None:
     assert [delta.get("content") for delta in deltas] == ["", [thought], first, second, None]
 
 
-async def test_a_script_that_is_over_is_no_fault_to_retry() -> None:
+async def test_a_script_that_has_ended_gives_an_error_that_is_not_retried() -> None:
     import aiohttp
 
     async with ChatService([Reply("one")]) as service, aiohttp.ClientSession() as client:
@@ -253,7 +255,7 @@ OWN = {
 
 
 @pytest.mark.parametrize("dialect", OWN)
-async def test_what_was_said_beside_calls_has_to_come_back(dialect: str) -> None:
+async def test_a_turn_with_tool_calls_must_come_back_complete(dialect: str) -> None:
     reply = Reply(calls=[("search", "{}"), ("search", "{}")], reasoning=["h", "m"])
     asked = GOOD | {"stream": False, "tools": [TOOL]}
     async with (
@@ -282,6 +284,6 @@ async def test_what_was_said_beside_calls_has_to_come_back(dialect: str) -> None
 
 
 @pytest.mark.parametrize("own", ["reasoning_content", "reasoning", "reasoning_details", "extra_content"])
-def test_others_refuse_what_they_do_not_know_of_a_turn(own: str) -> None:
+def test_services_refuse_unknown_fields_of_a_turn(own: str) -> None:
     turn = called("a") | {own: "hm"}
     assert status(ChatService(), {"messages": [HI, turn, told("a")]}) == 400

@@ -20,9 +20,7 @@ JSON = {"Content-Type": "application/json"}
 
 
 @both
-async def test_halves_of_characters_are_joined_or_replaced_and_nul_is_left_out(
-    desk: Open, whole: bool
-) -> None:
+async def test_surrogate_halves_are_joined_or_replaced_and_nul_is_removed(desk: Open, whole: bool) -> None:
     at = await desk(Reply(pieces=["a\ud83d", "\ude00b", "\ud83d", "c\0", "d\ud83d"]))
     texts, last = await at.ask(whole=whole)
     kept = "a\U0001f600b\ufffdcd"
@@ -32,7 +30,7 @@ async def test_halves_of_characters_are_joined_or_replaced_and_nul_is_left_out(
 
 
 @both
-async def test_what_a_tool_is_called_with_can_be_kept(desk: Open, whole: bool) -> None:
+async def test_hostile_tool_arguments_can_be_stored(desk: Open, whole: bool) -> None:
     at = await desk(Reply(calls=[("search", '{"query": "\ud800 and"}')]))
     _, last = await at.ask(WITH_TOOLS, whole=whole)
     (call,) = last.calls
@@ -41,14 +39,14 @@ async def test_what_a_tool_is_called_with_can_be_kept(desk: Open, whole: bool) -
 
 
 @both
-async def test_a_number_that_is_no_count_is_estimated_instead(desk: Open, whole: bool) -> None:
+async def test_an_invalid_token_count_is_replaced_by_an_estimate(desk: Open, whole: bool) -> None:
     at = await desk(Reply("Far enough.", usage="absurd"))
     _, last = await at.ask(whole=whole)
     assert last.usage.estimated
     assert await at.paid() == ("settled", prompt_tokens(PROMPT), text_tokens("Far enough. "), 0, 0)
 
 
-async def test_a_nest_too_deep_to_be_read_is_a_fault(desk: Open) -> None:
+async def test_json_nested_too_deep_is_an_error(desk: Open) -> None:
     at = await desk(Reply(body=f"data: {'[' * 100_000}\n\n", headers=EVENTS, times=3))
     assert (await at.fail()).fault == "server"
     assert at.service.calls == 3
@@ -56,7 +54,7 @@ async def test_a_nest_too_deep_to_be_read_is_a_fault(desk: Open) -> None:
     assert (await at.fail(whole=True, step="whole")).fault == "server"
 
 
-async def test_arguments_too_deep_to_be_read_are_handed_on(desk: Open) -> None:
+async def test_tool_arguments_nested_too_deep_are_passed_on_as_text(desk: Open) -> None:
     deep = '{"a":' * 1_500 + "1" + "}" * 1_500
     at = await desk(Reply(calls=[("search", deep)]))
     _, last = await at.ask(replace(WITH_TOOLS, max_tokens=1_000))
@@ -64,7 +62,7 @@ async def test_arguments_too_deep_to_be_read_are_handed_on(desk: Open) -> None:
 
 
 @both
-async def test_what_a_fault_is_told_with_stays_on_its_line(desk: Open, whole: bool) -> None:
+async def test_error_messages_stay_on_one_line_in_the_log(desk: Open, whole: bool) -> None:
     words = "\x1b[2Jred\ud800\u202e\nand\u200bmore"
     at = await desk(Reply(status=400, error={"message": words, "type": "x", "code": None}))
     error = await at.fail(whole=whole)
@@ -72,7 +70,7 @@ async def test_what_a_fault_is_told_with_stays_on_its_line(desk: Open, whole: bo
 
 
 @pytest.mark.parametrize("year", ["99999", "9999999999999"])
-async def test_a_date_that_no_calendar_has_is_no_date(desk: Open, year: str) -> None:
+async def test_an_impossible_date_is_ignored(desk: Open, year: str) -> None:
     after = {"retry-after": f"Fri, 31 Dec {year} 23:59:59 GMT"}
     at = await desk(Reply(status=429, headers=after), Reply("Far."))
     assert (await at.ask())[0]
@@ -81,7 +79,7 @@ async def test_a_date_that_no_calendar_has_is_no_date(desk: Open, year: str) -> 
 
 @both
 @pytest.mark.parametrize("status", [302, 307, 308])
-async def test_a_question_is_not_handed_on_to_another_address(desk: Open, status: int, whole: bool) -> None:
+async def test_a_redirect_to_another_address_is_not_followed(desk: Open, status: int, whole: bool) -> None:
     seen: list[str] = []
 
     async def elsewhere(request: web.Request) -> web.Response:

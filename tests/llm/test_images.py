@@ -31,7 +31,7 @@ def base64_of(image: Image) -> str:
 
 
 @both
-async def test_images_go_before_the_words_as_each_wire_has_them(desk: Open, whole: bool) -> None:
+async def test_images_are_sent_before_the_words_in_each_wires_form(desk: Open, whole: bool) -> None:
     at = await desk(Reply("A ford."))
     _, completion = await at.ask(SEEN, whole=whole)
     assert (completion.text, completion.unseen) == ("A ford. ", False)
@@ -53,7 +53,7 @@ async def test_images_go_before_the_words_as_each_wire_has_them(desk: Open, whol
     assert content == [*wanted[desk.wire.name], {**text, "text": "What is on the map?"}]
 
 
-async def test_images_may_stand_without_words_after_results_and_before_a_mark(desk: Open) -> None:
+async def test_images_may_be_sent_without_words_after_results_and_before_a_mark(desk: Open) -> None:
     at = await desk(Reply("one"), Reply("two"))
     alone = replace(SEEN, messages=(replace(SEEN.messages[0], text=""),))
     assert (await at.ask(alone, step="alone"))[1].text == "one "
@@ -63,7 +63,7 @@ async def test_images_may_stand_without_words_after_results_and_before_a_mark(de
 
 
 @both
-async def test_a_model_that_takes_no_images_is_asked_without_them_and_known_for_it(
+async def test_a_model_that_refuses_images_is_called_without_them_from_then_on(
     desk: Open, whole: bool, caplog: pytest.LogCaptureFixture
 ) -> None:
     at = await desk(Reply("A ford."), Reply("far"), sees=False)
@@ -81,7 +81,7 @@ async def test_a_model_that_takes_no_images_is_asked_without_them_and_known_for_
 
 @both
 @pytest.mark.parametrize("media", ["image/png", "image/bmp"])
-async def test_one_bad_image_says_nothing_about_the_model(desk: Open, whole: bool, media: Any) -> None:
+async def test_one_bad_image_does_not_mark_the_model_as_blind(desk: Open, whole: bool, media: Any) -> None:
     lie = Image(media, FACE.data, 28, 28)
     at = await desk(Reply("A ford."), Reply("A ford."))
     _, completion = await at.ask(
@@ -93,7 +93,7 @@ async def test_one_bad_image_says_nothing_about_the_model(desk: Open, whole: boo
 
 
 @pytest.mark.parametrize("wire", ["messages"], indirect=True)
-async def test_anthropic_takes_no_side_beyond_its_limit(desk: Open) -> None:
+async def test_images_over_anthropics_limit_are_not_sent(desk: Open) -> None:
     at = await desk(Reply("A ford."))
     long = Image("image/png", png(8_001, 1), 8_001, 1)
     _, completion = await at.ask(replace(SEEN, messages=(Message("user", "And?", images=(long,)),)))
@@ -101,7 +101,7 @@ async def test_anthropic_takes_no_side_beyond_its_limit(desk: Open) -> None:
     assert at.provider.capabilities("small").sees
 
 
-async def test_what_an_image_may_cost_is_set_aside_before_it_is_sent(desk: Open) -> None:
+async def test_the_possible_cost_of_an_image_is_reserved_before_it_is_sent(desk: Open) -> None:
     at = await desk(Reply("A ford.", usage="none"))
     await at.ask(SEEN)
     row = await at.row()
@@ -112,11 +112,11 @@ async def test_what_an_image_may_cost_is_set_aside_before_it_is_sent(desk: Open)
     ("width", "height", "tokens"),
     [(1, 1, 1), (28, 28, 1), (29, 28, 2), (1_000, 1_000, 36 * 36), (8_000, 8_000, 4_784), (8_000, 1, 286)],
 )
-def test_an_image_counts_as_documented(width: int, height: int, tokens: int) -> None:
+def test_an_image_is_counted_as_documented(width: int, height: int, tokens: int) -> None:
     assert Image("image/png", b"", width, height).tokens == tokens
 
 
-def test_an_image_is_not_in_what_is_printed() -> None:
+def test_printing_a_message_leaves_out_its_image() -> None:
     assert "PNG" not in repr(SEEN)
     said = f"Failed to parse messages: [{{'image_url': {{'url': '{MAP.url}'}}}}] {base64_of(MAP)}"
     assert base64_of(MAP)[:20] not in safe(said, None)
@@ -140,7 +140,7 @@ SAID = (
 
 
 @pytest.mark.parametrize(("status", "message"), SAID)
-def test_it_is_understood_that_a_model_takes_no_images(status: int, message: str) -> None:
+def test_errors_that_mean_a_model_takes_no_images_are_recognised(status: int, message: str) -> None:
     assert error_report(status, {"error": {"message": message}}).images == "none"
 
 
@@ -160,7 +160,7 @@ def test_it_is_understood_that_a_model_takes_no_images(status: int, message: str
         (413, "Request exceeds the maximum size"),
     ],
 )
-def test_it_is_understood_that_these_images_will_not_do(status: int, message: str) -> None:
+def test_errors_that_mean_these_images_are_unusable_are_recognised(status: int, message: str) -> None:
     assert error_report(status, {"error": {"message": message}}).images == "these"
 
 
@@ -174,11 +174,11 @@ def test_it_is_understood_that_these_images_will_not_do(status: int, message: st
         ErrorReport(401, "Incorrect API key provided"),
     ],
 )
-def test_other_refusals_are_none_of_the_images(other: ErrorReport) -> None:
+def test_other_refusals_are_not_blamed_on_images(other: ErrorReport) -> None:
     assert other.images == ""
 
 
-async def test_what_the_config_or_a_refusal_says_of_a_model_holds_for_the_next_question(table: Set) -> None:
+async def test_config_and_refusals_decide_whether_the_next_question_has_images(table: Set) -> None:
     at = await table([good(), good()], [good()])
     providers = at.config.providers
     at.services[0].sees = False
@@ -194,7 +194,7 @@ async def test_what_the_config_or_a_refusal_says_of_a_model_holds_for_the_next_q
     assert rows["one"].state == rows["two"].state == "settled"
 
 
-async def test_a_stand_in_that_does_not_see_answers_from_the_words(table: Set) -> None:
+async def test_a_stand_in_model_without_vision_answers_from_the_words(table: Set) -> None:
     at = await table([busy(), good()], [good()])
     providers = at.config.providers
     at.change(providers={**providers, "b": replace(providers["b"], sees=False)})

@@ -60,7 +60,7 @@ PLANS = st.builds(
 PROSE = st.text(st.characters(codec="utf-8", exclude_characters="{}`<["), max_size=60)
 
 
-def test_a_schema_is_strict_and_whole() -> None:
+def test_schemas_are_strict_and_complete() -> None:
     assert schema_of(Plan) == {
         "type": "object",
         "additionalProperties": False,
@@ -87,7 +87,7 @@ def test_a_schema_is_strict_and_whole() -> None:
 
 
 @pytest.mark.parametrize("of", [Endless, Free, str])
-def test_what_no_strict_schema_can_say_is_refused(of: type) -> None:
+def test_types_that_no_strict_schema_can_express_are_refused(of: type) -> None:
     with pytest.raises(TypeError):
         schema_of(of)
 
@@ -140,13 +140,13 @@ def test_each_failure_has_one_reason(text: str, says: str) -> None:
     assert "\n" not in caught.value.reason
 
 
-def test_of_several_that_fit_the_last_is_meant() -> None:
+def test_the_last_of_several_matching_objects_is_used() -> None:
     one, two = (json.dumps({"queries": [word], "enough": True}) for word in ("draft", "final"))
     assert read(f"First {one}, no: {two}.", Plan).queries == ["final"]
     assert read(f"```\n{one}\n```\nor better\n```json\n{two}\n```", Plan).queries == ["final"]
 
 
-def test_commas_too_many_are_passed_over() -> None:
+def test_extra_commas_are_ignored() -> None:
     plan = read('Here: {"queries": ["a, ]", "b",\n], "enough": true, }', Plan)
     assert plan.queries == ["a, ]", "b"]
 
@@ -157,19 +157,19 @@ def test_a_part_of_a_broken_answer_is_not_the_answer() -> None:
     assert read("{}", Loose) == Loose()
 
 
-def test_an_answer_may_talk_of_thoughts() -> None:
+def test_an_answer_may_mention_thoughts() -> None:
     plan = read('{"queries": ["what does </think> close?"], "enough": true}', Plan)
     assert plan.queries == ["what does </think> close?"]
 
 
-def test_what_no_database_keeps_is_taken_out() -> None:
+def test_characters_that_no_database_stores_are_removed() -> None:
     plan = read('{"queries": ["a\\u0000b", "\\ud83d\\ude00", "\\ud83d"], "enough": true}', Plan)
     assert plan.queries == ["ab", "\U0001f600", "�"]
     for query in plan.queries:
         query.encode("utf-8")
 
 
-def test_a_repair_shows_the_answer_as_data_and_says_why() -> None:
+def test_a_repair_prompt_shows_the_answer_as_data_and_the_reason() -> None:
     prompt = Prompt(
         "Judge.", (Message("user", "Enough?", cache=True),), max_tokens=70, schema=schema_of(Plan)
     )

@@ -50,19 +50,19 @@ def after(asked: Completion, *, raw: bool = True, text: str = "150 feet") -> Pro
         ("max_messages", "length"),
     ],
 )
-async def test_each_reason_of_an_end_has_our_name(desk: Open, reason: str, finish: str, whole: bool) -> None:
+async def test_each_finish_reason_has_our_name(desk: Open, reason: str, finish: str, whole: bool) -> None:
     at = await desk(Reply("one two", finish=reason))
     assert (await at.ask(whole=whole))[1].finish == finish
 
 
 @both
-async def test_what_is_not_known_to_be_whole_is_a_cut(desk: Open, whole: bool) -> None:
+async def test_an_unknown_end_counts_as_a_cut_off_answer(desk: Open, whole: bool) -> None:
     at = await desk(Reply("one two", finish="something_new"))
     assert (await at.fail(whole=whole)).fault == "cut"
 
 
 @both
-async def test_a_refusal_in_a_part_of_its_own_is_shown_as_the_answer(desk: Open, whole: bool) -> None:
+async def test_a_refusal_part_is_shown_as_the_answer(desk: Open, whole: bool) -> None:
     at = await desk(Reply(refusal="I will not.", reasoning=["hm", "hm"]))
     texts, completion = await at.ask(whole=whole)
     assert ("".join(texts), completion.text, completion.finish) == ("I will not.", "I will not.", "refusal")
@@ -70,7 +70,7 @@ async def test_a_refusal_in_a_part_of_its_own_is_shown_as_the_answer(desk: Open,
 
 
 @both
-async def test_a_refusal_that_is_cut_short_is_still_one(desk: Open, whole: bool) -> None:
+async def test_a_refusal_that_is_cut_off_is_still_a_refusal(desk: Open, whole: bool) -> None:
     at = await desk(Reply(refusal="I will", finish="length"))
     assert (await at.ask(whole=whole))[1].finish == "refusal"
 
@@ -97,7 +97,7 @@ async def test_an_answer_that_fails_is_billed(
     assert await at.paid() == ("failed", at.service.input_tokens, calls, 0, 0)
 
 
-async def test_an_answer_that_fails_after_text_is_cut(desk: Open) -> None:
+async def test_an_answer_that_fails_after_its_first_text_counts_as_cut_off(desk: Open) -> None:
     at = await desk(Reply("one two", finish="failed", error={"code": "server_error", "message": "boom"}))
     failed = await at.fail()
     assert (failed.fault, failed.detail, at.service.calls) == ("cut", "500 boom", 1)
@@ -106,7 +106,7 @@ async def test_an_answer_that_fails_after_text_is_cut(desk: Open) -> None:
 
 @pytest.mark.parametrize("nested", [False, True])
 @pytest.mark.parametrize(("code", "fault", "calls"), FAULTS)
-async def test_an_error_event_is_a_fault_and_repeated_if_that_may_help(
+async def test_an_error_event_is_an_error_and_retried_if_that_may_help(
     desk: Open, code: str, fault: str, calls: int, nested: bool
 ) -> None:
     error = {"code": code, "message": "It went wrong.", "type": "any"}
@@ -125,14 +125,16 @@ async def test_an_error_event_is_a_fault_and_repeated_if_that_may_help(
     ],
     ids=lambda error: error["code"],
 )
-async def test_a_policy_refuses_and_does_not_fail(desk: Open, error: dict[str, Any], whole: bool) -> None:
+async def test_a_policy_violation_is_a_refusal_and_not_an_error(
+    desk: Open, error: dict[str, Any], whole: bool
+) -> None:
     at = await desk(Reply("", finish="failed", error=error))
     assert (await at.ask(whole=whole))[1].finish == "refusal"
     assert (await at.paid())[0] == "settled"
 
 
 @both
-async def test_an_error_with_status_200_is_a_fault_of_the_server(desk: Open, whole: bool) -> None:
+async def test_an_error_with_status_200_is_a_server_error(desk: Open, whole: bool) -> None:
     body = json.dumps({"error": {"message": "upstream is gone", "code": 502}})
     at = await desk(Reply(body=body, headers={"Content-Type": "application/json"}, times=9))
     failed = await at.fail(whole=whole)
@@ -147,7 +149,7 @@ async def test_the_detail_of_an_error_inside_hides_the_key(desk: Open) -> None:
     assert (failed.__cause__, failed.__context__) == (None, None)
 
 
-async def test_what_is_unknown_in_a_stream_is_passed_over(desk: Open) -> None:
+async def test_unknown_stream_events_are_skipped(desk: Open) -> None:
     said = {"type": "response.output_text.delta", "delta": "one"}
     done = {"type": "response.completed", "response": {"usage": None, "output": "?"}}
     odd: list[Any] = [{"type": "keepalive"}, {"type": "response.new.delta", "delta": 3}, [1], 'data: "x"\n\n']
@@ -156,7 +158,7 @@ async def test_what_is_unknown_in_a_stream_is_passed_over(desk: Open) -> None:
     assert (texts, completion.finish, completion.usage.estimated) == (["one"], "end", True)
 
 
-async def test_a_text_that_was_not_streamed_is_taken_from_the_end(desk: Open) -> None:
+async def test_text_that_was_not_streamed_is_read_from_the_last_event(desk: Open) -> None:
     message = {"type": "message", "content": [{"type": "output_text", "text": "one two"}]}
     at = await desk(events({"type": "response.completed", "response": {"output": [message]}}))
     texts, completion = await at.ask()
@@ -164,7 +166,7 @@ async def test_a_text_that_was_not_streamed_is_taken_from_the_end(desk: Open) ->
 
 
 @both
-async def test_usage_that_is_not_given_is_estimated_and_marked(desk: Open, whole: bool) -> None:
+async def test_missing_usage_is_estimated_and_marked(desk: Open, whole: bool) -> None:
     at = await desk(Reply("one two", usage="none"), Reply("one two", usage="zero"))
     for step in ("first", "second"):
         _, completion = await at.ask(whole=whole, step=step)
@@ -219,7 +221,7 @@ async def test_an_answer_without_calls_keeps_no_items(desk: Open) -> None:
         '[{"type": "reasoning", "id": "rs_1", "summary": []}, {"type": "message"}]',
     ],
 )
-async def test_what_is_not_ours_to_hand_back_is_put_together_anew(desk: Open, raw: str) -> None:
+async def test_turns_of_other_providers_are_rebuilt_as_items(desk: Open, raw: str) -> None:
     at = await desk(Reply("150 feet."))
     asked = Completion("Let me look.", "tool", "m", calls=(ToolCall("call_1", "search", "{}"),), raw=raw)
     await at.ask(after(asked))
@@ -229,7 +231,7 @@ async def test_what_is_not_ours_to_hand_back_is_put_together_anew(desk: Open, ra
     ]
 
 
-async def test_reasoning_that_another_model_encrypted_is_done_without(desk: Open) -> None:
+async def test_reasoning_that_another_model_encrypted_is_left_out(desk: Open) -> None:
     at = await desk(ASKS, Reply("150 feet.", times=2), models=("small", "other"))
     _, asked = await at.ask(WITH_TOOLS)
     for _ in range(2):
@@ -239,7 +241,7 @@ async def test_reasoning_that_another_model_encrypted_is_done_without(desk: Open
     assert ["reasoning" in sent for sent in kinds] == [True, False, False]
 
 
-async def test_reasoning_that_is_refused_in_one_talk_is_handed_back_in_another(desk: Open) -> None:
+async def test_reasoning_refused_in_one_conversation_is_still_sent_in_another(desk: Open) -> None:
     at = await desk(ASKS, Reply("150 feet."), ASKS, Reply("150 feet."), models=("small", "other"))
     _, asked = await at.ask(WITH_TOOLS)
     assert [piece async for piece in at.provider.stream("other", after(asked))]
@@ -249,7 +251,7 @@ async def test_reasoning_that_is_refused_in_one_talk_is_handed_back_in_another(d
     assert "reasoning" in [item.get("type") for item in at.service.requests[-1]["input"]]
 
 
-async def test_a_model_that_does_not_reason_is_asked_for_no_encryption_again(desk: Open) -> None:
+async def test_encryption_is_not_requested_again_from_a_model_that_does_not_reason(desk: Open) -> None:
     at = await desk(replace(ASKS, reasoning=[]), Reply("150 feet."), reasons=False)
     _, asked = await at.ask(WITH_TOOLS)
     await at.ask(after(asked), step="second")
@@ -264,7 +266,9 @@ async def test_a_model_that_does_not_reason_is_asked_for_no_encryption_again(des
         (None, "Encrypted content is not supported with this model."),
     ],
 )
-async def test_encryption_that_is_refused_in_other_words(desk: Open, param: str | None, said: str) -> None:
+async def test_a_refusal_of_encryption_is_recognised_in_other_words_too(
+    desk: Open, param: str | None, said: str
+) -> None:
     error = {"message": said, "type": "invalid_request_error", "param": param, "code": None}
     at = await desk(Reply(status=400, error=error), Reply("one"))
     await at.ask(WITH_TOOLS)
@@ -279,7 +283,7 @@ async def test_reasoning_that_is_not_encrypted_does_not_go_back(desk: Open) -> N
 
 
 @both
-async def test_an_answer_that_is_cut_short_calls_nothing(desk: Open, whole: bool) -> None:
+async def test_an_answer_that_is_cut_off_calls_no_tool(desk: Open, whole: bool) -> None:
     at = await desk(Reply(calls=[("search", "{}"), ("search", '{"query": "fi')], finish="length"))
     _, completion = await at.ask(WITH_TOOLS, whole=whole)
     assert (completion.finish, completion.calls, completion.raw) == ("length", (), "")
@@ -288,14 +292,14 @@ async def test_an_answer_that_is_cut_short_calls_nothing(desk: Open, whole: bool
 
 
 @pytest.mark.parametrize("id", ["x" * 65, "call|fc_1", ""])
-async def test_the_id_of_another_service_is_made_to_fit(desk: Open, id: str) -> None:
+async def test_a_tool_call_id_of_another_service_is_adapted(desk: Open, id: str) -> None:
     at = await desk(Reply("150 feet."))
     await at.ask(after(Completion("", "tool", "m", calls=(ToolCall(id, "search", "{}"),))))
     (call, result) = at.service.requests[0]["input"][1:]
     assert call["call_id"] == result["call_id"] != id
 
 
-async def test_an_overlong_id_of_the_service_itself_goes_back_fitted(desk: Open) -> None:
+async def test_an_overlong_id_of_the_service_itself_is_shortened(desk: Open) -> None:
     long = "call_" + "x" * 100
     item = {"type": "function_call", "call_id": long, "name": "search", "arguments": "{}", "id": "fc_1"}
     asked = Completion("", "tool", "m", calls=(ToolCall(long, "search", "{}"),), raw=json.dumps([item]))
@@ -327,7 +331,7 @@ LISTED = {
         ({"type": "object", "properties": {}}, False),
     ],
 )
-async def test_arguments_are_promised_where_the_schema_allows_it(
+async def test_strict_arguments_are_requested_if_the_schema_allows_it(
     desk: Open, parameters: dict[str, Any], strict: bool
 ) -> None:
     at = await desk(Reply("one"))
@@ -336,7 +340,7 @@ async def test_arguments_are_promised_where_the_schema_allows_it(
     assert tool["strict"] is strict
 
 
-async def test_a_low_limit_is_raised_to_what_the_service_takes(desk: Open) -> None:
+async def test_a_token_limit_below_the_services_minimum_is_raised(desk: Open) -> None:
     at = await desk(Reply("one"))
     await at.ask(replace(PROMPT, max_tokens=5))
     assert at.service.requests[0]["max_output_tokens"] == 16
@@ -363,7 +367,7 @@ async def test_a_refused_parameter_is_left_out(
 
 
 @pytest.mark.parametrize("step", ["temperature", "reasoning"])
-async def test_what_a_model_takes_is_sent(desk: Open, step: str) -> None:
+async def test_parameters_that_a_model_accepts_are_sent(desk: Open, step: str) -> None:
     at = await desk(Reply("one"), reasons=step == "reasoning")
     more: dict[str, Any] = {"temperature": 0.3} if step == "temperature" else {"effort": "high"}
     await at.ask(replace(PROMPT, **more))
@@ -371,7 +375,7 @@ async def test_what_a_model_takes_is_sent(desk: Open, step: str) -> None:
     assert at.service.requests[0][step] == (0.3 if step == "temperature" else {"effort": "high"})
 
 
-async def test_a_schema_that_may_not_be_sent_is_told_in_words(desk: Open) -> None:
+async def test_a_schema_that_may_not_be_sent_is_described_in_words(desk: Open) -> None:
     at = await desk(Reply("{}"), refuses=("text",))
     await at.ask(replace(PROMPT, schema=SCHEMA))
     prompt = at.service.requests[-1]["instructions"]
@@ -379,13 +383,13 @@ async def test_a_schema_that_may_not_be_sent_is_told_in_words(desk: Open) -> Non
     assert json.dumps(SCHEMA) in prompt
 
 
-async def test_a_schema_that_is_wrong_is_a_fault(desk: Open) -> None:
+async def test_a_wrong_schema_is_an_error(desk: Open) -> None:
     at = await desk()
     failed = await at.fail(replace(PROMPT, schema=SCHEMA | {"required": []}))
     assert (failed.fault, at.service.calls) == ("bad_request", 1)
 
 
-async def test_tools_that_are_refused_are_a_fault(desk: Open) -> None:
+async def test_refused_tools_are_an_error(desk: Open) -> None:
     at = await desk(refuses=("tools",))
     assert (await at.fail(WITH_TOOLS)).fault == "bad_request"
     assert at.service.calls == 1
@@ -426,14 +430,14 @@ async def test_a_growing_conversation_keeps_its_key(desk: Open) -> None:
     assert keys[0] == keys[1] != keys[2]
 
 
-async def test_nothing_marked_names_no_key_and_writes_nothing(desk: Open) -> None:
+async def test_without_a_mark_no_cache_key_is_sent(desk: Open) -> None:
     at = await desk(Reply("one"))
     usage = await talk(at, Message("user", BOOK), step="1")
     assert "prompt_cache_key" not in at.service.requests[0]
     assert (usage.cache_read_tokens, usage.cache_write_tokens) == (0, 0)
 
 
-async def test_a_model_without_explicit_marks_is_asked_as_before(desk: Open) -> None:
+async def test_a_model_without_explicit_marks_gets_the_same_request_as_before(desk: Open) -> None:
     at = await desk(Reply("one", times=2), refuses=("prompt_cache_options",))
     for step in ("1", "2"):
         await talk(at, Message("user", BOOK, cache=True), system="Answer.", cache=True, step=step)
@@ -444,7 +448,7 @@ async def test_a_model_without_explicit_marks_is_asked_as_before(desk: Open) -> 
         assert (sent["instructions"], sent["input"]) == ("Answer.", [{"role": "user", "content": BOOK}])
 
 
-async def test_counting_is_exact_with_everything_in_the_prompt(desk: Open) -> None:
+async def test_the_token_count_includes_everything_in_the_prompt(desk: Open) -> None:
     at = await desk(ASKS, Reply("one"))
     _, asked = await at.ask(WITH_TOOLS)
     before = at.service.input_tokens
@@ -454,20 +458,20 @@ async def test_counting_is_exact_with_everything_in_the_prompt(desk: Open) -> No
     assert counted == at.service.input_tokens - before > 0
 
 
-async def test_a_service_that_does_not_count(desk: Open) -> None:
+async def test_a_service_without_a_token_count_is_supported(desk: Open) -> None:
     assert await (await desk(counting=False)).provider.count("small", PROMPT) is None
     at = await desk(key=KEY)
     assert await at.provider.count("small", PROMPT) == 10
     assert await at.provider.count("gone", PROMPT) is None
 
 
-async def test_no_key_is_sent_where_none_is_set(desk: Open) -> None:
+async def test_no_key_is_sent_if_none_is_set(desk: Open) -> None:
     at = await desk(Reply("one"))
     await at.ask()
     assert "Authorization" not in at.service.headers[0]
 
 
-async def test_the_environment_says_nothing(desk: Open, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_the_environment_is_not_read(desk: Open, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("API_KEY", "ADMIN_KEY", "ORG_ID", "PROJECT_ID", "WEBHOOK_SECRET"):
         monkeypatch.setenv(f"OPENAI_{name}", "somebody-elses")
     monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:9/somebody-elses")
@@ -480,7 +484,7 @@ async def test_the_environment_says_nothing(desk: Open, monkeypatch: pytest.Monk
     assert "OpenAI-Project" not in headers
 
 
-async def test_no_address_is_the_services_own(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_without_an_address_the_services_own_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:9/somebody-elses")
     provider = Responses(api_key=KEY)
     client = await provider._open()
@@ -488,7 +492,7 @@ async def test_no_address_is_the_services_own(monkeypatch: pytest.MonkeyPatch) -
     await provider.close()
 
 
-async def test_the_sdk_retries_nothing(desk: Open) -> None:
+async def test_the_sdk_does_not_retry(desk: Open) -> None:
     at = await desk(Reply(status=500, times=9))
     await at.fail()
     assert at.service.calls == len(at.waits) + 1 == 3

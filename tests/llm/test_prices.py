@@ -35,11 +35,11 @@ USED = Usage(1_000, 200, cache_read_tokens=4_000, cache_write_tokens=800)
         (ROUTER, "openai/gpt-6-luna", "0.00034"),
     ],
 )
-async def test_cached_input_is_told_apart(provider: ProviderConfig, model: str, dollars: str) -> None:
+async def test_cached_input_has_its_own_price(provider: ProviderConfig, model: str, dollars: str) -> None:
     assert await cost(provider, model, USED) == Decimal(dollars)
 
 
-async def test_a_proxy_is_priced_as_what_it_stands_for() -> None:
+async def test_a_proxied_model_has_the_price_of_the_original() -> None:
     proxy = ProviderConfig("proxy", "anthropic", "http://127.0.0.1:4000")
     assert await cost(proxy, "claude-haiku-5-5", USED) == Decimal("0.00034")
 
@@ -48,13 +48,13 @@ async def test_a_proxy_is_priced_as_what_it_stands_for() -> None:
     ("provider", "model"),
     [(LOCAL, "qwen3"), (LOCAL, "gpt-6-luna"), (OPENAI, "no-such-model"), (ROUTER, "nobody/nothing")],
 )
-async def test_what_the_table_does_not_know_is_unknown_and_not_free(
+async def test_a_model_that_is_not_in_the_table_has_no_known_price(
     provider: ProviderConfig, model: str
 ) -> None:
     assert await cost(provider, model, USED) is None
 
 
-async def test_the_demo_is_free_and_nothing_costs_nothing() -> None:
+async def test_the_demo_model_is_free_and_no_tokens_cost_nothing() -> None:
     assert await cost(ProviderConfig("demo", "demo"), "smollm2", USED) == 0
     assert await cost(ANTHROPIC, "claude-haiku-5-5", Usage()) == 0
 

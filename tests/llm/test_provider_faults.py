@@ -92,11 +92,11 @@ async def test_a_refused_call_costs_nothing(
     await refused(desk, reply, fault, calls, whole=whole)
 
 
-async def test_what_is_too_long_and_who_has_no_credit(desk: Open) -> None:
+async def test_a_prompt_that_is_too_long_is_recognised(desk: Open) -> None:
     await refused(desk, CONTEXT[desk.wire.name], "context", 1, whole=False)
 
 
-async def test_an_empty_account_is_reported_and_not_asked_again(desk: Open) -> None:
+async def test_an_empty_account_is_reported_and_the_call_is_not_retried(desk: Open) -> None:
     await refused(desk, QUOTA[desk.wire.name], "quota", 1, whole=False)
 
 
@@ -107,9 +107,7 @@ async def test_an_unknown_model_is_reported_as_not_found(desk: Open, whole: bool
 
 
 @both
-async def test_a_model_of_few_tokens_is_asked_for_no_more_once_it_has_said_so(
-    desk: Open, whole: bool
-) -> None:
+async def test_a_models_token_limit_is_remembered_once_it_has_reported_it(desk: Open, whole: bool) -> None:
     at = await desk(Reply("one", times=3), most_output=2_048)
     for step, most in enumerate((4_000, 4_000, 100)):
         assert (await at.ask(replace(PROMPT, max_tokens=most), whole=whole, step=str(step)))[1].text == "one "
@@ -140,13 +138,13 @@ TOO_LARGE = {
 }
 
 
-def test_the_most_that_a_service_says_is_read_in_the_words_of_each() -> None:
+def test_the_token_limit_is_read_from_each_services_wording() -> None:
     for said, most in TOO_LARGE.items():
         assert ErrorReport(400, said).most_output(4_000) == most, said
         assert ErrorReport(500, said).most_output(4_000) is None
 
 
-async def test_a_limit_that_is_too_large_is_no_other_name_for_it() -> None:
+async def test_a_limit_that_is_too_large_is_not_sent_under_another_name() -> None:
     rules = ParameterRules(other_names={"max_tokens": "max_completion_tokens"})
     refusal = ErrorReport(400, "max_tokens is too large: 4000.", param="max_tokens")
     assert not rules.learn(refusal, {"max_tokens": 4_000}, {})
@@ -170,7 +168,7 @@ def test_the_errors_of_gemini_are_lists_and_say_why_and_how_long() -> None:
 
 
 @both
-async def test_a_storm_of_429_is_weathered(desk: Open, whole: bool) -> None:
+async def test_many_429_answers_are_retried_with_patience(desk: Open, whole: bool) -> None:
     at = await desk(Reply(status=429, headers={"retry-after": "2"}, times=2), Reply("one"))
     assert (await at.ask(whole=whole))[1].text == "one "
     assert at.waits == [2, 2]
@@ -178,20 +176,20 @@ async def test_a_storm_of_429_is_weathered(desk: Open, whole: bool) -> None:
     assert at.service.input_tokens == 10
 
 
-async def test_a_wait_is_told_when_it_is_too_long_to_wait(desk: Open) -> None:
+async def test_a_wait_that_is_too_long_is_reported(desk: Open) -> None:
     at = await desk(said(429, Retry_After="3600"))
     assert (await at.fail()).retry_after_s == 3600
 
 
 @both
-async def test_a_socket_that_takes_and_never_answers(desk: Open, whole: bool) -> None:
+async def test_a_server_that_never_answers_times_out(desk: Open, whole: bool) -> None:
     at = await desk(Reply(fault="half_open", times=9), timeouts=BRIEF)
     assert (await at.fail(whole=whole)).fault == "timeout"
     assert at.service.calls <= 3
     assert await at.paid() == ("failed", 0, 0, 0, 0)
 
 
-async def test_a_socket_that_nobody_accepts(desk: Open) -> None:
+async def test_a_connection_that_is_never_accepted_times_out(desk: Open) -> None:
     with socket.socket() as deaf:
         deaf.bind(("127.0.0.1", 0))
         deaf.listen()
@@ -201,7 +199,7 @@ async def test_a_socket_that_nobody_accepts(desk: Open) -> None:
         await at.provider.close()
 
 
-async def test_half_open_once_is_asked_again(desk: Open) -> None:
+async def test_a_call_on_a_half_open_connection_is_retried(desk: Open) -> None:
     at = await desk(Reply(fault="half_open"), Reply("one"), timeouts=QUICK)
     assert (await at.ask())[1].text == "one "
     assert await at.paid() == ("settled", 10, 1, 0, 0)
@@ -212,7 +210,7 @@ OVERLOADED = {"message": "boom", "type": "overloaded_error", "code": "server_err
 
 
 @pytest.mark.parametrize("fault", ["truncate", "drop", "hang", "malformed", "error"])
-async def test_a_cut_after_text_is_shown_billed_and_not_retried(desk: Open, fault: str) -> None:
+async def test_an_answer_cut_off_after_text_is_shown_billed_and_not_retried(desk: Open, fault: str) -> None:
     cut = Reply("one two three", fault=fault, at=2, error=OVERLOADED)
     at = await desk(cut, timeouts=QUICK if fault == "hang" else PATIENT)
     error = await at.fail()
@@ -228,7 +226,7 @@ async def test_a_cut_after_text_is_shown_billed_and_not_retried(desk: Open, faul
 
 
 @pytest.mark.parametrize("fault", ["truncate", "drop", "hang", "malformed", "error"])
-async def test_a_cut_before_text_is_retried_and_both_are_billed(desk: Open, fault: str) -> None:
+async def test_an_answer_cut_off_before_text_is_retried_and_both_are_billed(desk: Open, fault: str) -> None:
     cut = Reply("one", fault=fault, at=0, error=OVERLOADED)
     at = await desk(cut, Reply("one"), timeouts=QUICK if fault == "hang" else PATIENT)
     assert (await at.ask())[1].text == "one "
@@ -238,7 +236,7 @@ async def test_a_cut_before_text_is_retried_and_both_are_billed(desk: Open, faul
 
 
 @pytest.mark.parametrize("fault", ["truncate", "drop", "malformed", "error"])
-async def test_a_cut_in_the_arguments_is_retried(desk: Open, fault: str) -> None:
+async def test_an_answer_cut_off_in_tool_arguments_is_retried(desk: Open, fault: str) -> None:
     arguments = ['{"query": ', '"fireball"}']
     cut = Reply(calls=[("search", arguments)], fault=fault, at=1, error=OVERLOADED)
     at = await desk(cut, Reply(calls=[("search", arguments)]))
@@ -257,19 +255,19 @@ async def test_a_whole_answer_that_breaks_is_retried(desk: Open, fault: str) -> 
     assert (await at.fail(whole=True)).fault in ("server", "connection")
 
 
-async def test_no_end_is_a_cut(desk: Open) -> None:
+async def test_a_stream_without_an_end_counts_as_cut_off(desk: Open) -> None:
     at = await desk(Reply("one two", finish=None))
     assert (await at.fail()).fault == "cut"
     assert (await at.paid())[2] == 2
 
 
 @both
-async def test_a_page_in_place_of_an_answer_is_a_fault_of_the_server(desk: Open, whole: bool) -> None:
+async def test_a_web_page_in_place_of_an_answer_is_a_server_error(desk: Open, whole: bool) -> None:
     at = await desk(Reply(body="<html>Log in</html>", times=9))
     assert (await at.fail(whole=whole)).fault == "server"
 
 
-async def test_an_answer_that_takes_too_long_in_all_is_cut(desk: Open) -> None:
+async def test_an_answer_that_takes_too_long_in_total_is_cut_off(desk: Open) -> None:
     drip = Reply("word " * 500, delay_s=0.02)
     await (await desk(Reply("one"))).ask(step="first")  # opening takes a moment, the first time
     at = await desk(drip, timeouts=Timeouts(connect=5, first=5, idle=5, total=1.0))
@@ -328,7 +326,7 @@ async def test_a_stop_before_the_answer_costs_nothing_that_is_known(desk: Open, 
     assert await at.paid() == ("stopped", 0, 0, 0, 0)
 
 
-async def test_nobody_listens_at_the_port(desk: Open) -> None:
+async def test_a_closed_port_is_reported_as_unreachable(desk: Open) -> None:
     at = await desk()
     await at.service.__aexit__()
     assert (await at.fail()).fault == "connection"
@@ -358,7 +356,7 @@ async def test_the_key_goes_to_the_service_and_nowhere_else(
 
 
 @pytest.mark.parametrize("key", ["sk-wrong", "sk-with a space", "chavé"])
-async def test_a_key_that_is_not_the_right_one(desk: Open, key: str) -> None:
+async def test_a_wrong_key_is_reported(desk: Open, key: str) -> None:
     opened = await desk(Reply("one"), key=KEY)
     at = Desk(desk.wire, opened.service, opened.ledger, key, PATIENT)
     error = await at.fail()
@@ -375,7 +373,7 @@ def test_every_fault_has_its_sentence(locale: str) -> None:
     )
 
 
-async def test_a_service_that_is_heard_of_is_waited_for_anew_but_no_longer_than_in_all() -> None:
+async def test_any_sign_of_life_extends_the_wait_up_to_the_total_limit() -> None:
     limits = Timeouts(connect=1, first=1_000, idle=1_000, total=1_500)
     answer = ChatAnswer("a:b", PROMPT, Meter(), set())
     deadlines = Deadlines(limits, None)
@@ -393,7 +391,7 @@ async def test_a_service_that_is_heard_of_is_waited_for_anew_but_no_longer_than_
     deadlines.activity()  # nothing is waited for
 
 
-async def test_comments_between_the_events_break_nothing_and_are_heard(desk: Open) -> None:
+async def test_comments_between_events_are_skipped_and_count_as_signs_of_life(desk: Open) -> None:
     at = await desk(Reply("one two", comments=3))
     assert (await at.ask())[1].text == "one two "
 
@@ -410,7 +408,7 @@ async def test_comments_between_the_events_break_nothing_and_are_heard(desk: Ope
     assert (chunks, len(times)) == ([b"data: {}\n\n"], 2)
 
 
-def test_only_events_with_data_are_passed_on_wherever_their_bytes_are_cut() -> None:
+def test_only_events_with_data_are_passed_on_however_their_bytes_are_split() -> None:
     said = [b'id: 1\ndata: {"a": 1}\n\n', b"event: error\r\ndata: {}\r\n\r\n", b"data: x\rdata: y\r\r"]
     idle = [b": ping\n\n", b"data:\n\n", b"data: \r\n\r\n", b"event: ping\n\n", b"id: 7\r\r", b"retry: 3\n\n"]
     sent = b"".join(event for kept in said for event in (*idle, kept)) + b"data: half"
@@ -434,7 +432,7 @@ def test_the_filter_costs_little_of_an_event() -> None:
     assert filtered < 2 * (time.process_time() - began), "less than to parse it"
 
 
-async def test_an_address_that_is_none_is_out_of_reach_like_any_other(wire: Wire) -> None:
+async def test_an_invalid_address_is_reported_as_unreachable(wire: Wire) -> None:
     for url in ("http://[bad", "http://x:99999", "http://a b"):
         service = provider(wire, url)
         with pytest.raises(ModelError) as caught:

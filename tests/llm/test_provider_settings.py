@@ -72,7 +72,7 @@ async def test_a_body_is_merged_into_the_request(table: Set) -> None:
         assert at.services[0].requests[0][unknown] == "auto"
 
 
-async def test_a_secret_of_a_header_is_in_no_sentence_and_no_log(
+async def test_a_secret_header_appears_in_no_message_and_no_log(
     table: Set, caplog: pytest.LogCaptureFixture
 ) -> None:
     refused = Reply(status=401, error={"message": f"Bad api-key {SECRET}.", "type": "x", "code": None})
@@ -89,7 +89,7 @@ async def test_a_secret_of_a_header_is_in_no_sentence_and_no_log(
 
 
 @pytest.mark.parametrize("wire", WIRES)
-async def test_who_may_not_stream_is_asked_in_one_piece(table: Set, wire: str) -> None:
+async def test_a_provider_that_may_not_stream_is_called_unstreamed(table: Set, wire: str) -> None:
     at = await table([good(), good()], wires=(wire,), streams=False)
     for step in ("one", "two"):
         text, answer = await at.ask(step)
@@ -109,7 +109,7 @@ async def test_who_may_not_stream_is_asked_in_one_piece(table: Set, wire: str) -
         "Reasoning is not enabled for this endpoint",
     ],
 )
-async def test_an_effort_that_is_refused_is_left_out_from_then_on(table: Set, sentence: str) -> None:
+async def test_a_refused_effort_is_left_out_from_then_on(table: Set, sentence: str) -> None:
     at = await table([good(), good()], thinks_not=sentence)
     at.change(roles=replace(at.config.roles, answerer=("a:small effort=xhigh",)))
     for step in ("one", "two"):
@@ -118,7 +118,7 @@ async def test_an_effort_that_is_refused_is_left_out_from_then_on(table: Set, se
     assert efforts == ["xhigh", None, None]
 
 
-async def test_sampling_reaches_a_local_model_and_is_left_out_where_it_is_unknown(table: Set) -> None:
+async def test_sampling_settings_reach_a_local_model_and_are_left_out_if_unknown(table: Set) -> None:
     text = 'a:small top_p=0.9 min_p=0.05 repeat_penalty=1.1 stop="###|\\nUser:" logit_bias="50256:-100 198:5"'
     spec = model_spec.parse(text)
     assert model_spec.parse(str(spec)) == spec
@@ -208,7 +208,7 @@ base_url = "http://127.0.0.1:9/v1"
         ("box:m stop=a|b|c|d|e", "", "up to 4 texts"),
     ],
 )
-def test_what_cannot_be_used_is_refused_at_the_start_in_one_sentence(
+def test_unusable_settings_are_refused_at_the_start_in_one_sentence(
     tmp_path: Path, role: str, more: str, sentence: str
 ) -> None:
     from bot.words import words
@@ -224,7 +224,7 @@ def test_what_cannot_be_used_is_refused_at_the_start_in_one_sentence(
     words("pt-BR")(caught.value.key, **caught.value.values)
 
 
-def test_settings_that_can_be_used_are_read(tmp_path: Path) -> None:
+def test_usable_settings_are_read(tmp_path: Path) -> None:
     more = """headers = { "HTTP-Referer" = "https://example.org" }
 headers_env = { "api-key" = "AZURE_KEY" }
 query = { "api-version" = "2026-10-21" }

@@ -39,7 +39,7 @@ async def test_an_answer_is_billed_as_the_service_counted(desk: Open, whole: boo
     assert bool(service.requests[0].get("stream")) is not whole
 
 
-async def test_words_are_handed_on_while_the_next_are_awaited(desk: Open) -> None:
+async def test_words_are_passed_on_while_the_next_ones_are_awaited(desk: Open) -> None:
     gate = asyncio.Event()
     at = await desk(Reply("one two", gates={1: gate}))
     async with aclosing(at.pieces()) as pieces, asyncio.timeout(60):
@@ -50,7 +50,7 @@ async def test_words_are_handed_on_while_the_next_are_awaited(desk: Open) -> Non
 
 
 @both
-async def test_many_are_answered_at_once(desk: Open, whole: bool) -> None:
+async def test_many_questions_are_answered_at_once(desk: Open, whole: bool) -> None:
     gates = [asyncio.Event() for _ in range(8)]
     at = await desk(*(Reply(f"answer {n} and more", gates={1: gate}) for n, gate in enumerate(gates)))
     asked = [asyncio.create_task(at.ask(whole=whole, step=str(n))) for n in range(len(gates))]
@@ -125,7 +125,7 @@ async def test_a_tool_is_asked_for_and_its_result_handed_back(desk: Open, whole:
     assert first.output_tokens + second.output_tokens == at.service.output_tokens
 
 
-async def test_malformed_arguments_are_handed_on_and_can_be_complained_about(desk: Open) -> None:
+async def test_malformed_arguments_are_passed_on_and_can_be_reported_to_the_model(desk: Open) -> None:
     at = await desk(Reply(calls=[("search", '{"query": "fire')]), Reply("So be it."))
     _, asked = await at.ask(WITH_TOOLS)
     (call,) = asked.calls
@@ -145,7 +145,7 @@ async def test_a_tool_call_may_have_no_arguments(desk: Open) -> None:
 
 
 @both
-async def test_marks_for_the_cache_are_no_offence(desk: Open, whole: bool) -> None:
+async def test_cache_marks_are_accepted(desk: Open, whole: bool) -> None:
     at = await desk(Reply("one", cached=3), Reply("two"))
     message = replace(PROMPT.messages[0], cache=True)
     marked = replace(WITH_TOOLS, cache=True, messages=(message, Message("assistant", "So?"), message))
@@ -155,7 +155,7 @@ async def test_marks_for_the_cache_are_no_offence(desk: Open, whole: bool) -> No
     assert completion.usage.input_tokens == at.service.input_tokens
 
 
-async def test_counting_is_free_and_right_or_not_possible(desk: Open) -> None:
+async def test_counting_tokens_is_free_and_exact_or_not_possible(desk: Open) -> None:
     at = await desk(Reply("one"))
     counted = await at.provider.count("small", WITH_TOOLS)
     assert (at.service.input_tokens, at.service.calls) == (0, 0)
@@ -175,7 +175,7 @@ async def test_each_service_reports_how_its_answer_ended(desk: Open, finish: str
 
 
 @both
-async def test_a_refusal_is_no_fault(desk: Open, whole: bool) -> None:
+async def test_a_refusal_is_not_an_error(desk: Open, whole: bool) -> None:
     at = await desk(Reply("", finish="refusal"))
     texts, completion = await at.ask(whole=whole)
     assert (texts, completion.text, completion.finish) == ([], "", "refusal")
@@ -183,7 +183,7 @@ async def test_a_refusal_is_no_fault(desk: Open, whole: bool) -> None:
 
 
 @both
-async def test_thinking_aloud_is_paid_and_not_shown(desk: Open, whole: bool) -> None:
+async def test_thoughts_are_billed_and_not_shown(desk: Open, whole: bool) -> None:
     at = await desk(Reply("one", reasoning=["hm", "hm"]))
     _, completion = await at.ask(whole=whole)
     assert completion.text == "one "
@@ -191,13 +191,13 @@ async def test_thinking_aloud_is_paid_and_not_shown(desk: Open, whole: bool) -> 
 
 
 @both
-async def test_nothing_is_a_fault_of_its_own_and_billed(desk: Open, whole: bool) -> None:
+async def test_an_empty_answer_is_an_error_of_its_own_and_billed(desk: Open, whole: bool) -> None:
     at = await desk(Reply("", reasoning=["hm"], finish="length"))
     assert (await at.fail(whole=whole)).fault == "empty"
     assert await at.paid() == ("failed", at.service.input_tokens, 1, 0, 0)
 
 
-async def test_asking_for_capabilities_asks_nobody(desk: Open) -> None:
+async def test_reading_capabilities_makes_no_request(desk: Open) -> None:
     at = await desk()
     assert at.provider.capabilities("small").tools
     assert not at.provider.capabilities("small").demo

@@ -23,7 +23,7 @@ from tests.llm.desk import PATIENT, PROMPT, QUICK, WITH_TOOLS
 from tests.llm.table import Set, busy, good
 
 
-async def test_the_first_that_answers_is_paid_and_a_replay_pays_nothing(table: Set) -> None:
+async def test_the_first_model_that_answers_is_paid_and_a_replay_pays_nothing(table: Set) -> None:
     at = await table([good()], [good()])
     text, last = await at.ask()
     assert text.split() == ["It", "reaches", "far."]
@@ -48,7 +48,7 @@ FAULTS: dict[str, tuple[dict[str, Any], str]] = {
 
 
 @pytest.mark.parametrize("name", FAULTS)
-async def test_a_fault_before_any_text_falls_on_and_each_model_has_its_own_entry(
+async def test_an_error_before_any_text_moves_on_to_the_next_model_and_each_has_its_entry(
     name: str, table: Set
 ) -> None:
     reply, fault = FAULTS[name]
@@ -70,7 +70,7 @@ async def test_a_fault_before_any_text_falls_on_and_each_model_has_its_own_entry
     assert second.output_tokens == 3
 
 
-async def test_a_service_that_answers_again_counts_as_failing_no_more(table: Set) -> None:
+async def test_a_service_that_answers_again_no_longer_counts_as_failing(table: Set) -> None:
     at = await table([busy(), good()])
     with pytest.raises(ModelError):
         await at.ask()
@@ -80,7 +80,7 @@ async def test_a_service_that_answers_again_counts_as_failing_no_more(table: Set
     assert at.models.failing == {}
 
 
-async def test_what_was_shown_is_not_asked_of_another(table: Set) -> None:
+async def test_no_other_model_is_called_after_text_was_shown(table: Set) -> None:
     at = await table([Reply("one two three four", fault="drop", at=2)], [good()])
     with pytest.raises(ModelError) as caught:
         await at.ask()
@@ -89,7 +89,7 @@ async def test_what_was_shown_is_not_asked_of_another(table: Set) -> None:
     assert [row.state for row in await at.rows()] == ["failed"]
 
 
-async def test_when_all_fail_the_first_ones_fault_is_told(table: Set) -> None:
+async def test_if_all_models_fail_the_first_ones_error_is_reported(table: Set) -> None:
     at = await table([Reply(status=402)], [Reply(status=404)], [Reply(status=401)])
     with pytest.raises(ModelError) as caught:
         await at.ask()
@@ -98,7 +98,7 @@ async def test_when_all_fail_the_first_ones_fault_is_told(table: Set) -> None:
     assert [row.step for row in await at.rows()] == ["answer", "answer-2", "answer-3"]
 
 
-async def test_a_model_that_was_just_refused_is_tried_last_for_a_while(table: Set) -> None:
+async def test_a_model_that_has_just_refused_is_tried_last_for_a_while(table: Set) -> None:
     at = await table([busy(), good()], lambda body: good())
     await at.ask("one")
     _, last = await at.ask("two")
@@ -109,7 +109,7 @@ async def test_a_model_that_was_just_refused_is_tried_last_for_a_while(table: Se
     assert (at.calls, last.model, last.passed_over) == ([2, 2], "a:small", ())
 
 
-async def test_a_model_at_rest_is_still_asked_when_the_others_fail(table: Set) -> None:
+async def test_a_paused_model_is_still_called_if_the_others_fail(table: Set) -> None:
     at = await table([Reply(status=402), good()], [good(), Reply(status=404)])
     await at.ask("one")
     _, last = await at.ask("two")
@@ -117,7 +117,7 @@ async def test_a_model_at_rest_is_still_asked_when_the_others_fail(table: Set) -
     assert at.calls == [2, 2]
 
 
-async def test_of_models_all_at_rest_the_one_that_answers_stands_in_for_none(table: Set) -> None:
+async def test_if_all_models_are_paused_no_stand_in_is_reported(table: Set) -> None:
     at = await table([Reply(status=402), good()], [Reply(status=402), good()])
     with pytest.raises(ModelError):
         await at.ask("one")
@@ -125,14 +125,14 @@ async def test_of_models_all_at_rest_the_one_that_answers_stands_in_for_none(tab
     assert (last.model, last.passed_over) == ("a:small", ())
 
 
-async def test_the_wires_stand_in_for_one_another(table: Set) -> None:
+async def test_models_of_different_wires_stand_in_for_one_another(table: Set) -> None:
     at = await table([busy()], [busy()], [good()], wires=("messages", "responses", "chat"))
     _, last = await at.ask()
     assert last.model == "c:small"
     assert dict(last.passed_over) == {"a:small": "rate_limit", "b:small": "rate_limit"}
 
 
-async def test_a_missing_key_passes_over_and_alone_says_which(table: Set) -> None:
+async def test_a_model_without_a_key_is_skipped_and_if_alone_its_key_is_named(table: Set) -> None:
     at = await table([good()], [good()])
     providers = {**at.config.providers, "a": replace(at.config.providers["a"], api_key_env="GONE")}
     at.change(providers=providers)
@@ -145,7 +145,7 @@ async def test_a_missing_key_passes_over_and_alone_says_which(table: Set) -> Non
     assert at.calls == [0, 1]
 
 
-async def test_a_stopped_answer_is_billed_and_no_other_is_asked(table: Set) -> None:
+async def test_a_stopped_answer_is_billed_and_no_other_model_is_called(table: Set) -> None:
     gate = asyncio.Event()
     at = await table([Reply("one two three", gates={2: gate})], [good()])
     stream = at.models.stream(at.run, "answerer", "answer", PROMPT)
@@ -238,14 +238,14 @@ async def test_json_that_stays_wrong_is_one_sentence(table: Set) -> None:
     assert at.calls == [2, 0]
 
 
-async def test_json_cut_in_the_middle_was_shown_to_nobody_so_the_next_is_asked(table: Set) -> None:
+async def test_after_json_that_is_cut_off_the_next_model_is_called(table: Set) -> None:
     whole = ['{"enough": ', "true, ", '"queries": []}']
     at = await table([Reply(pieces=whole, fault="drop", at=2)], [Reply(pieces=whole)])
     assert await at.models.json(at.run, "answerer", "judge", PROMPT, Verdict) == Verdict(True, [])
     assert [row.state for row in await at.rows()] == ["failed", "settled"]
 
 
-async def test_a_declined_answer_is_not_asked_for_again(table: Set) -> None:
+async def test_a_declined_answer_is_not_requested_again(table: Set) -> None:
     at = await table([Reply(refusal="I can't.", finish="refusal")])
     with pytest.raises(ModelError) as caught:
         await at.models.json(at.run, "answerer", "judge", PROMPT, Verdict)
@@ -270,7 +270,7 @@ async def test_what_a_model_can_do_is_what_the_config_says(table: Set) -> None:
     assert at.models.describe("council") is None
 
 
-async def test_nobody_and_nobody_known_are_two_sentences(table: Set) -> None:
+async def test_an_empty_role_and_an_unknown_model_have_different_messages(table: Set) -> None:
     at = await table([good()])
     at.change(roles=RolesConfig(writer=("gone:x",)))
     for role, key in (("answerer", "config.role_empty"), ("writer", "config.role_provider")):
@@ -279,7 +279,7 @@ async def test_nobody_and_nobody_known_are_two_sentences(table: Set) -> None:
         assert caught.value.key == key
 
 
-async def test_what_was_answered_is_replayed_whoever_plays_the_role_by_now(table: Set) -> None:
+async def test_an_answer_is_replayed_even_if_the_role_has_another_model_now(table: Set) -> None:
     at = await table([good()])
     answer = await at.ask()
     at.change(roles=RolesConfig())
@@ -290,7 +290,7 @@ async def test_what_was_answered_is_replayed_whoever_plays_the_role_by_now(table
 
 
 @pytest.mark.parametrize("less", [{"cites": False}, {"kind": "demo"}])
-async def test_nobody_stands_in_who_can_do_less_than_was_counted_on(less: dict[str, Any], table: Set) -> None:
+async def test_no_model_stands_in_that_lacks_a_needed_capability(less: dict[str, Any], table: Set) -> None:
     at = await table([busy()], [good()])
     providers = at.config.providers
     at.change(providers={**providers, "b": replace(providers["b"], **less)})
@@ -300,7 +300,7 @@ async def test_nobody_stands_in_who_can_do_less_than_was_counted_on(less: dict[s
     assert [row.model for row in await at.rows()] == ["a:small"]
 
 
-async def test_where_the_first_cannot_cite_anybody_stands_in(table: Set) -> None:
+async def test_if_the_first_model_cannot_cite_any_model_may_stand_in(table: Set) -> None:
     at = await table([busy()], [good()], [good()])
     few = {name: replace(provider, cites=name == "c") for name, provider in at.config.providers.items()}
     at.change(providers=few)
@@ -308,7 +308,7 @@ async def test_where_the_first_cannot_cite_anybody_stands_in(table: Set) -> None
     assert (last.model, at.calls) == ("b:small", [1, 1, 0])
 
 
-async def test_tools_are_handed_only_to_who_takes_them(table: Set) -> None:
+async def test_tools_are_sent_only_to_models_that_accept_them(table: Set) -> None:
     at = await table([busy(), busy()], [good()], [good()])
     providers = at.config.providers
     at.change(providers={**providers, "b": replace(providers["b"], tools=False)})
@@ -318,7 +318,7 @@ async def test_tools_are_handed_only_to_who_takes_them(table: Set) -> None:
     assert last.model == "b:small", "without tools it is as good as any"
 
 
-async def test_a_prefix_that_is_never_cached_is_warned_of(
+async def test_the_bot_warns_of_a_prefix_that_is_never_cached(
     table: Set, caplog: pytest.LogCaptureFixture
 ) -> None:
     at = await table(lambda body: good(), wires=("messages",))
@@ -329,7 +329,7 @@ async def test_a_prefix_that_is_never_cached_is_warned_of(
     assert "a:small did not cache" in caplog.text
 
 
-async def test_a_local_service_that_is_not_running_leaves_the_word_to_the_next(table: Set) -> None:
+async def test_a_local_service_that_is_not_running_is_skipped(table: Set) -> None:
     at = await table([good()], [good()])
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
@@ -341,7 +341,7 @@ async def test_a_local_service_that_is_not_running_leaves_the_word_to_the_next(t
     assert (first.input_tokens, first.output_tokens, first.state) == (0, 0, "failed")
 
 
-async def test_who_is_to_think_harder_than_a_task_asks_has_more_room(table: Set) -> None:
+async def test_a_model_with_a_higher_effort_setting_gets_more_room(table: Set) -> None:
     at = await table([good(), good(), good(), good()], wires=("chat",))
     planned: tuple[tuple[Effort | None, str, int], ...] = (
         ("low", "", 0),
@@ -355,7 +355,7 @@ async def test_who_is_to_think_harder_than_a_task_asks_has_more_room(table: Set)
         assert at.services[0].requests[n]["max_tokens"] == PROMPT.max_tokens + more
 
 
-async def test_whoever_plays_a_role_is_asked_as_its_line_says(table: Set) -> None:
+async def test_each_model_of_a_role_is_called_with_its_own_settings(table: Set) -> None:
     at = await table([busy(), good()], [good(), good()])
     first, second = "a:small effort=low tokens=900", 'b:small persona="a sceptic" temperature=0.3'
     at.change(roles=RolesConfig(answerer=(first, second), chair=(second,)))

@@ -99,7 +99,7 @@ def test_a_request_that_the_service_allows_is_accepted(change: Body) -> None:
         ({"reasoning": {"budget": 3}}, "reasoning.budget"),
     ],
 )
-def test_a_parameter_that_is_refused(change: Body, param: str) -> None:
+def test_unsupported_parameters_are_refused(change: Body, param: str) -> None:
     refused = ResponsesService().refusal(GOOD | change, {})
     assert refused is not None
     assert (refused.status, refused.param) == (400, param)
@@ -122,13 +122,13 @@ def test_a_missing_parameter_is_named(name: str) -> None:
         {"temperature": -1},
     ],
 )
-def test_a_model_that_does_not_reason(change: Body) -> None:
+def test_reasoning_is_refused_for_a_model_without_it(change: Body) -> None:
     assert ResponsesService(reasons=False).refusal(GOOD | change, {}) is not None
     assert ResponsesService(reasons=False).refusal(GOOD | {"temperature": 0.5}, {}) is None
 
 
 @pytest.mark.parametrize("sent", [{}, {"Authorization": "Bearer wrong"}, {"x-api-key": "right"}])
-def test_a_key_that_is_required(sent: dict[str, str]) -> None:
+def test_a_request_without_a_key_is_refused(sent: dict[str, str]) -> None:
     refused = ResponsesService(key="right").refusal(GOOD, sent)
     assert refused is not None
     assert (refused.status, refused.code) == (401, "invalid_api_key")
@@ -139,13 +139,13 @@ def test_a_body_that_is_no_object_is_refused() -> None:
     assert ResponsesService().refusal([GOOD], {}) is not None
 
 
-def test_what_is_too_long_to_read() -> None:
+def test_requests_that_are_too_long_are_refused() -> None:
     refused = ResponsesService(context=2).refusal(GOOD | {"input": "one two three"}, {})
     assert refused is not None
     assert refused.code == "context_length_exceeded"
 
 
-def test_what_is_too_bad_to_be_read() -> None:
+def test_malformed_requests_are_refused() -> None:
     service = ResponsesService(forbidden="blood")
     refused = service.refusal(GOOD | {"input": "much blood"}, {})
     assert refused is not None
@@ -193,7 +193,7 @@ def test_what_is_too_bad_to_be_read() -> None:
         ([HI, THOUGHT | {"id": "1"}, SAID], "input[1].id", "rs"),
     ],
 )
-def test_an_input_that_is_refused(given: list[Any], param: str, words: str) -> None:
+def test_wrong_inputs_are_refused(given: list[Any], param: str, words: str) -> None:
     refused = ResponsesService().refusal(GOOD | items(*given), {})
     assert refused is not None
     assert (refused.status, refused.param) == (400, param)
@@ -201,13 +201,13 @@ def test_an_input_that_is_refused(given: list[Any], param: str, words: str) -> N
 
 
 @pytest.mark.parametrize("sealed", ["gAAAAAforged", seal("rs_2", "small"), seal("rs_1", "other")])
-def test_reasoning_that_was_tampered_with(sealed: str) -> None:
+def test_tampered_reasoning_is_refused(sealed: str) -> None:
     refused = ResponsesService().refusal(GOOD | items(HI, THOUGHT | {"encrypted_content": sealed}, SAID), {})
     assert refused is not None
     assert (refused.status, refused.code) == (400, "invalid_encrypted_content")
 
 
-def test_reasoning_that_is_neither_stored_nor_encrypted() -> None:
+def test_reasoning_that_is_neither_stored_nor_encrypted_is_refused() -> None:
     bare = {name: value for name, value in THOUGHT.items() if name != "encrypted_content"}
     refused = ResponsesService().refusal(GOOD | items(HI, bare, SAID), {})
     assert refused is not None
@@ -228,7 +228,7 @@ def test_reasoning_that_is_neither_stored_nor_encrypted() -> None:
         ({"function": {}}, "tools[0].function"),
     ],
 )
-def test_a_tool_that_is_refused(change: Body, param: str) -> None:
+def test_unsupported_tools_are_refused(change: Body, param: str) -> None:
     refused = ResponsesService().refusal(GOOD | {"tools": [TOOL | change]}, {})
     assert refused is not None
     assert (refused.status, refused.param) == (400, param)
@@ -262,7 +262,7 @@ def test_tools_in_a_wrong_form_are_refused(change: Body) -> None:
         ({"text": {"shape": {}}}, "text"),
     ],
 )
-def test_a_format_that_is_refused(change: Body, param: str) -> None:
+def test_unsupported_output_formats_are_refused(change: Body, param: str) -> None:
     refused = ResponsesService().refusal(GOOD | change, {})
     assert refused is not None
     assert refused.param == param
@@ -336,7 +336,7 @@ async def test_the_events_of_an_answer_come_in_their_order() -> None:
     ],
 )
 @pytest.mark.parametrize("stream", [True, False])
-async def test_every_event_is_of_the_sdks_types(reply: Reply, stream: bool) -> None:
+async def test_every_event_has_a_type_of_the_sdk(reply: Reply, stream: bool) -> None:
     from openai.types.responses import Response, ResponseStreamEvent
     from pydantic import TypeAdapter
 
@@ -348,7 +348,7 @@ async def test_every_event_is_of_the_sdks_types(reply: Reply, stream: bool) -> N
         assert [of.validate_python(event) for event in (events if stream else [events])]
 
 
-async def test_what_led_to_an_item_has_to_come_back_with_it() -> None:
+async def test_the_reasoning_behind_an_item_must_come_back_with_it() -> None:
     reply = Reply(reasoning=["hm"], calls=[("search", "{}")])
     more = {"include": ["reasoning.encrypted_content"], "tools": [TOOL], "stream": False}
     async with ResponsesService([reply]) as service:
@@ -379,9 +379,7 @@ LONG = "The fireball burns. " * 500
         ({"input": "hi " * 1152}, {"input": "hi " * 1152}, 1152),
     ],
 )
-def test_the_cache_holds_what_two_requests_of_a_model_begin_with(
-    first: Body, second: Body, read: int
-) -> None:
+def test_the_cache_covers_the_common_beginning_of_two_requests(first: Body, second: Body, read: int) -> None:
     service = ResponsesService(models=("small",))
     assert service.cache(GOOD | first, Reply())[0] == 0
     assert service.cache(GOOD | second, Reply())[0] == read

@@ -139,7 +139,7 @@ def wrong(case: Case, asked: Asked) -> str:
     return ""
 
 
-async def test_every_answer_that_is_none_is_read_as_what_it_is(opened: Open) -> None:
+async def test_every_unusual_answer_is_handled_as_its_service_documents_it(opened: Open) -> None:
     heres = {wire: await opened(wire, {}) for wire in WIRES}
     wires = {service.name: service.wire for service in SERVICES}
     failed: list[str] = []
@@ -154,7 +154,7 @@ async def test_every_answer_that_is_none_is_read_as_what_it_is(opened: Open) -> 
     assert not failed, f"{len(failed)} of {len(CASES)}\n" + "\n".join(failed)
 
 
-async def test_what_works_works_with_every_service(opened: Open) -> None:
+async def test_ordinary_requests_work_with_every_service(opened: Open) -> None:
     """In every way of `WORKING`."""
     for service in SERVICES:
         here = await opened(service.wire, service.settings)
@@ -184,7 +184,7 @@ async def test_what_works_works_with_every_service(opened: Open) -> None:
         gate.set()
 
 
-async def test_a_connection_that_is_kept_alive_cuts_no_answer(opened: Open) -> None:
+async def test_a_kept_alive_connection_does_not_cut_off_an_answer(opened: Open) -> None:
     idle = "data:\n\ndata: \n\nevent: ping\n\nid: 7\n\n: ping\n\nretry: 3000\n\n\n\n"
     for wire in WIRES:
         here = await opened(wire, {})
@@ -202,7 +202,7 @@ def test_the_page_has_the_table_of_services() -> None:
     assert named == {service.name for service in SERVICES}
 
 
-def test_people_read_the_services_words_without_secrets_pings_or_markup() -> None:
+def test_service_messages_are_shown_without_secrets_pings_or_markup() -> None:
     said: dict[str, str] = {
         "Incorrect key sk-proj-abcdef or AIzaSyA1234567890123": "Incorrect key *** or ***",
         "@everyone see <@123> and <!channel>, ask a@b.org": "everyone see and , ask a@b.org",
@@ -217,7 +217,7 @@ def test_people_read_the_services_words_without_secrets_pings_or_markup() -> Non
     assert safe("the key is secret-1 here", "secret-1") == "the key is *** here"
 
 
-def test_what_is_repeated_of_a_prompt_says_nothing_of_an_error() -> None:
+def test_a_prompt_repeated_in_an_error_does_not_decide_its_kind() -> None:
     prompt = "the prompt was flagged, exceeds the context window, and has insufficient credits"
     wrong = {
         "type": "missing",
@@ -231,7 +231,7 @@ def test_what_is_repeated_of_a_prompt_says_nothing_of_an_error() -> None:
     assert report.fault == "bad_request"
 
 
-def test_a_hostile_error_is_read_in_no_time() -> None:
+def test_a_hostile_error_is_read_quickly() -> None:
     began = time.process_time()
     for text in (
         f"wait{' ' * 300_000}",
@@ -250,7 +250,7 @@ def test_a_hostile_error_is_read_in_no_time() -> None:
     assert time.process_time() - began < 10
 
 
-def test_a_model_rests_as_long_as_its_service_asked() -> None:
+def test_a_model_is_paused_for_as_long_as_its_service_asked() -> None:
     now: list[float] = [0.0]
     cooldowns = Cooldowns(lambda: now[0])
     cooldowns.start("a:b", ModelError("rate_limit", "a:b", retry_after_s=34.0))

@@ -23,7 +23,7 @@ def said(content: Any) -> str:
     return content if isinstance(content, str) else "".join(block["text"] for block in content)
 
 
-async def test_the_three_turns_go_out_as_they_are(desk: Open) -> None:
+async def test_the_three_turns_are_sent_unchanged(desk: Open) -> None:
     at = await desk(Reply("one", times=2))
     for task in TASKS:
         await at.ask(asked(task), step=task)
@@ -59,7 +59,7 @@ async def test_only_the_beginning_is_marked(desk: Open) -> None:
 
 
 @on("wire", ["responses"], indirect=True)
-async def test_one_beginning_has_one_key_whatever_the_task_and_another_has_another(desk: Open) -> None:
+async def test_the_cache_key_depends_only_on_the_shared_beginning(desk: Open) -> None:
     at = await desk(Reply("one", times=3))
     for step, prompt in enumerate([*map(asked, TASKS), asked(TASKS[0], book=f"{BOOK} more")]):
         await at.ask(prompt, step=str(step))
@@ -68,7 +68,7 @@ async def test_one_beginning_has_one_key_whatever_the_task_and_another_has_anoth
 
 
 @on("wire", ["chat"], indirect=True)
-async def test_chat_completions_know_no_mark_and_get_none(desk: Open) -> None:
+async def test_chat_completions_get_no_cache_mark(desk: Open) -> None:
     at = await desk(Reply("one"))
     await at.ask(asked(TASKS[0]))
     assert set(at.service.requests[0]) == {"model", "messages", "max_tokens", "stream", "stream_options"}

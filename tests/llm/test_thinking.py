@@ -37,7 +37,7 @@ async def test_endless_thoughts_are_kept_in_part(desk: Open) -> None:
     assert completion.text == "one "
 
 
-async def test_of_an_answer_without_thoughts_nothing_is_kept(desk: Open) -> None:
+async def test_an_answer_without_thoughts_stores_none(desk: Open) -> None:
     at = await desk(Reply("one"))
     assert (await at.ask(ASKED))[1].reasoning == ""
 
@@ -57,7 +57,7 @@ async def test_a_field_by_its_other_name_is_read(desk: Open, whole: bool) -> Non
     [("responses", {}, {"effort": "high", "summary": "auto"}), ("messages", {"hides": True}, None)],
     indirect=["wire"],
 )
-async def test_what_is_hidden_by_itself_is_asked_for(
+async def test_thoughts_that_a_service_hides_by_default_are_requested(
     desk: Open, service: dict[str, Any], shown: dict[str, str] | None
 ) -> None:
     at = await desk(Reply("one", reasoning=["hm"], times=2), **service)
@@ -72,7 +72,7 @@ async def test_what_is_hidden_by_itself_is_asked_for(
 
 
 @on("wire", ["messages"], indirect=True)
-async def test_nobody_is_made_to_think_for_the_sake_of_being_watched(desk: Open) -> None:
+async def test_showing_thoughts_does_not_switch_thinking_on(desk: Open) -> None:
     at = await desk(Reply("one"))
     await at.ask(replace(PROMPT, reasoning=True))
     assert "thinking" not in at.service.requests[0]
@@ -89,7 +89,7 @@ async def test_nobody_is_made_to_think_for_the_sake_of_being_watched(desk: Open)
     ],
     indirect=["wire"],
 )
-async def test_a_service_that_will_not_show_it_is_asked_without(
+async def test_a_service_that_refuses_to_show_thoughts_is_called_without_them(
     desk: Open, service: dict[str, Any], left: dict[str, Any]
 ) -> None:
     at = await desk(Reply("one", times=2), **service)

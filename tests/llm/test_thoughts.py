@@ -71,12 +71,12 @@ def ways(text: str) -> Iterator[list[str]]:
 
 
 @on("text", OPENED)
-def test_thoughts_that_begin_a_text_are_parted_from_it(text: str) -> None:
+def test_thoughts_at_the_beginning_of_a_text_are_separated_from_it(text: str) -> None:
     assert {parted(pieces) for pieces in ways(text)} == {(*OPENED[text], None)}
 
 
 @on("text", PLAIN)
-def test_what_only_looks_like_thoughts_is_said(text: str) -> None:
+def test_text_that_only_looks_like_thoughts_is_shown(text: str) -> None:
     assert {parted(pieces) for pieces in ways(text)} == {(text, "", None)}
 
 
@@ -93,13 +93,13 @@ def test_what_only_looks_like_thoughts_is_said(text: str) -> None:
         ('{"a": "x </think> y"}', "end", ('{"a": "x </think> y"}', "", None)),
     ],
 )
-def test_a_model_known_for_it_is_taken_to_begin_inside_of_thoughts(
+def test_a_model_known_for_it_is_assumed_to_start_inside_its_thoughts(
     text: str, how: str, wanted: tuple[str, str, bool | None]
 ) -> None:
     assert {parted(pieces, how=how, expected=True) for pieces in ways(text)} == {wanted}
 
 
-def test_nothing_is_held_back_that_can_be_no_tag() -> None:
+def test_only_a_possible_tag_is_held_back() -> None:
     thoughts = Thoughts()
     fed = [thoughts.feed(piece)[0] for piece in ("\n", "<", "b>", "B", "<", "think>")]
     assert fed == ["", "", "\n<b>", "B", "<", "think>"]
@@ -117,20 +117,20 @@ async def test_thoughts_are_never_shown_and_are_kept_beside_the_answer(desk: Ope
 
 
 @both
-async def test_after_them_a_tag_is_said(desk: Open, whole: bool) -> None:
+async def test_a_tag_after_the_thoughts_is_shown(desk: Open, whole: bool) -> None:
     text = "They end so.\n</think>\nNothing else."
     at = await desk(Reply(pieces=["<think>", "Hm.", "</think>", text]))
     texts, completion = await at.ask(whole=whole)
     assert "".join(texts) == completion.text == text
 
 
-async def test_they_are_counted_where_the_service_does_not_count(desk: Open) -> None:
+async def test_thoughts_are_counted_if_the_service_does_not_count_them(desk: Open) -> None:
     thought = "First the bow, then the arrow."
     at = await desk(Reply(pieces=["<think>", thought, "</think>", "Far."], usage="none"))
     assert (await at.ask())[1].usage.output_tokens == text_tokens(thought + "Far.")
 
 
-async def test_they_count_while_they_come(desk: Open) -> None:
+async def test_thoughts_count_while_they_arrive(desk: Open) -> None:
     gate = asyncio.Event()
     at = await desk(Reply(pieces=["<think>", "0123" * 10, "</think>", "Far.", " Out"], gates={4: gate}))
     async with aclosing(at.pieces()) as pieces:
@@ -151,7 +151,7 @@ async def test_an_answer_that_is_only_thoughts_is_empty(
     assert (error.partial.text, error.partial.reasoning) == ("", "Hm.")
 
 
-async def test_endless_ones_are_cut_and_kept_in_part(desk: Open) -> None:
+async def test_endless_thoughts_are_cut_off_and_stored_in_part(desk: Open) -> None:
     at = await desk(Reply(pieces=["<think>", "0123456789" * 400], endless=True))
     error = await at.fail()
     assert (error.fault, error.detail) == ("empty", "length")
@@ -159,14 +159,14 @@ async def test_endless_ones_are_cut_and_kept_in_part(desk: Open) -> None:
     assert 0 < len(error.partial.reasoning) <= REASONING_CHARS
 
 
-async def test_a_cut_among_them_is_asked_again(desk: Open) -> None:
+async def test_an_answer_cut_off_in_its_thoughts_is_requested_again(desk: Open) -> None:
     again = Reply(pieces=["<think>", "So.", "</think>", "Far."])
     at = await desk(Reply(pieces=["<think>", "Hm.", "</th"], fault="drop"), again, timeouts=QUICK)
     texts, completion = await at.ask()
     assert (texts, completion.text, completion.reasoning) == (["Far."], "Far.", "So.")
 
 
-async def test_a_tool_may_be_called_after_them(desk: Open) -> None:
+async def test_a_tool_may_be_called_after_thoughts(desk: Open) -> None:
     calls: list[tuple[str, str | list[str]]] = [("search", '{"query": "fire"}')]
     at = await desk(Reply(pieces=["<think>", "Hm.", "</think>", "\n\n"], calls=calls))
     _, completion = await at.ask(WITH_TOOLS)
@@ -174,7 +174,7 @@ async def test_a_tool_may_be_called_after_them(desk: Open) -> None:
 
 
 @both
-async def test_what_stands_in_both_places_is_kept_once(desk: Open, whole: bool) -> None:
+async def test_thoughts_in_both_places_are_stored_once(desk: Open, whole: bool) -> None:
     at = await desk(Reply(pieces=["<think>", "Hm.", "</think>", "Far."], reasoning=["Hm."]))
     _, completion = await at.ask(whole=whole)
     assert (completion.text, completion.reasoning) == ("Far.", "Hm.")
@@ -183,13 +183,13 @@ async def test_what_stands_in_both_places_is_kept_once(desk: Open, whole: bool) 
 # Thoughts that only close: the server's template has opened them
 
 
-async def test_a_whole_answer_shows_it_by_itself(desk: Open) -> None:
+async def test_thoughts_in_an_unstreamed_answer_are_recognised_at_once(desk: Open) -> None:
     at = await desk(Reply(pieces=UNOPENED))
     texts, completion = await at.ask(whole=True)
     assert ("".join(texts), completion.text, completion.reasoning) == ("Far.", "Far.", "Hm.")
 
 
-async def test_once_seen_the_next_answers_are_held_until_they_close(desk: Open) -> None:
+async def test_after_the_first_thoughts_the_next_answers_are_held_back_until_theirs_close(desk: Open) -> None:
     at = await desk(Reply(pieces=UNOPENED, times=3))
     texts, completion = await at.ask()
     assert "".join(texts).startswith("Hm."), "nobody could know"
@@ -199,7 +199,9 @@ async def test_once_seen_the_next_answers_are_held_until_they_close(desk: Open) 
         assert (texts, completion.text, completion.reasoning) == (["Far."], "Far.", "Hm.")
 
 
-async def test_an_answer_without_them_is_shown_at_its_end_and_the_next_streams_again(desk: Open) -> None:
+async def test_an_answer_without_thoughts_is_shown_at_its_end_and_the_next_one_streams_again(
+    desk: Open,
+) -> None:
     plain = Reply(pieces=["It reaches", " far."], usage="none", times=2)
     at = await desk(Reply(pieces=UNOPENED), plain)
     await at.ask()
@@ -209,7 +211,7 @@ async def test_an_answer_without_them_is_shown_at_its_end_and_the_next_streams_a
     assert (await at.ask(step="streamed"))[0] == ["It reaches", " far."]
 
 
-async def test_at_the_limit_a_model_known_for_it_has_not_answered(desk: Open) -> None:
+async def test_a_model_that_reaches_the_limit_in_its_thoughts_has_not_answered(desk: Open) -> None:
     at = await desk(Reply(pieces=UNOPENED), Reply(pieces=["Hm", "."], finish="length"))
     await at.ask()
     error = await at.fail(step="cut")
@@ -223,7 +225,7 @@ async def test_a_model_known_for_it_may_refuse(desk: Open) -> None:
     assert (texts, completion.text, completion.finish) == (["I will not."], "I will not.", "refusal")
 
 
-async def test_a_server_that_sets_them_apart_holds_nothing_back(desk: Open) -> None:
+async def test_nothing_is_held_back_if_the_server_separates_thoughts(desk: Open) -> None:
     apart = Reply(pieces=["It reaches", " far."], reasoning=["Hm."])
     at = await desk(Reply(pieces=UNOPENED), apart, Reply(pieces=["It reaches", " far."]))
     await at.ask()

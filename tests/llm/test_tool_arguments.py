@@ -68,7 +68,7 @@ def test_arguments_that_do_not_fit_are_refused_in_a_short_sentence(written: str,
     assert len(str(caught.value)) < 300
 
 
-def test_what_is_hostile_is_cheap() -> None:
+def test_hostile_arguments_cost_little() -> None:
     began = time.process_time()
     for written in (LONG, DEEP, '{"query": "' + "x" * (ARGUMENTS_CHARS - 20) + '", "z": 1}'):
         with pytest.raises(ArgumentsError):
@@ -76,7 +76,7 @@ def test_what_is_hostile_is_cheap() -> None:
     assert time.process_time() - began < 1.0
 
 
-def test_numbers_of_a_schema_with_fractions_stay() -> None:
+def test_fractional_numbers_are_accepted() -> None:
     schema = {"type": "object", "properties": {"share": {"type": "number"}}}
     assert checked(Tool("t", "", schema), '{"share": 0.25}') == {"share": 0.25}
 
@@ -84,7 +84,7 @@ def test_numbers_of_a_schema_with_fractions_stay() -> None:
 BAD = ['{"lesson_number": 3}', '{"query": 7}', '{"query": "a', "[1]", '{"query": "a", "self": 1}']
 
 
-async def test_what_does_not_fit_is_told_and_may_be_mended(seat: Seat) -> None:
+async def test_wrong_arguments_are_reported_to_the_model_which_may_correct_them(seat: Seat) -> None:
     course = Course()
     at = await seat([Reply(calls=[(SEARCH[0], one) for one in BAD]), Reply(calls=[SEARCH]), Reply("Good.")])
     loop = course.loop(at.models, at.run)
@@ -96,7 +96,7 @@ async def test_what_does_not_fit_is_told_and_may_be_mended(seat: Seat) -> None:
 
 
 @pytest.mark.parametrize("name", ["search_everything", "x" * 60, "_do"])
-async def test_a_tool_that_there_is_not(seat: Seat, name: str) -> None:
+async def test_a_call_of_an_unknown_tool_is_reported_to_the_model(seat: Seat, name: str) -> None:
     course = Course()
     at = await seat([Reply(calls=[(name, "{}"), SEARCH]), Reply("Good.")])
     loop = course.loop(at.models, at.run)
@@ -121,7 +121,7 @@ async def test_a_service_that_goes_on_for_ever_is_not_read_to_its_end(
     assert all(len(call.arguments) < 2 * ARGUMENTS_CHARS for call, _ in loop.tool_results)
 
 
-async def test_what_people_read_of_the_arguments_is_short_and_on_one_line(table: Set) -> None:
+async def test_arguments_are_shown_short_and_on_one_line(table: Set) -> None:
     wanted = json.dumps({"query": "a\nb\x00" + "x" * 5_000, "course_name": ["no"], "lesson_number": 3})
     at = await table([Reply(calls=[(SEARCH[0], wanted)]), Reply("Good.")])
     status, *_ = await events_of(Course().loop(at.models, at.run))

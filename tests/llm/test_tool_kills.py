@@ -71,7 +71,7 @@ class Mortal(MemoryRun):
 
 
 @pytest.mark.parametrize("kills", range(len(STEPS)))
-async def test_killed_between_any_two_steps_and_begun_again(seat: Seat, kills: int) -> None:
+async def test_a_turn_killed_between_any_two_steps_repeats_nothing(seat: Seat, kills: int) -> None:
     """One process after the other: each is killed once it has kept so many steps more."""
     course = Course()
     at = await seat(script())
@@ -206,7 +206,7 @@ async def killed(folder: Path, kills: int, *services: MessagesService) -> list[s
 @pytest.mark.slow
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("kills", [0, 2] if ALL else [2])
-async def test_real_processes_that_are_killed_one_after_the_other(tmp_path: Path, kills: int) -> None:
+async def test_real_processes_killed_one_after_the_other_repeat_nothing(tmp_path: Path, kills: int) -> None:
     async with MessagesService(script()) as service:
         *tools, end = await killed(tmp_path, kills, service)
     assert service.script == []
@@ -220,7 +220,7 @@ async def test_real_processes_that_are_killed_one_after_the_other(tmp_path: Path
 @pytest.mark.skipif(not ALL, reason="make test-kill has it")
 @pytest.mark.slow
 @pytest.mark.timeout(600)
-async def test_a_turn_that_another_model_has_begun_anew(tmp_path: Path) -> None:
+async def test_a_turn_that_another_model_has_restarted_survives_a_kill(tmp_path: Path) -> None:
     failing = [Reply("Look.", calls=[OUTLINE], reasoning=["hm"]), Reply(status=402)]
     async with MessagesService(failing) as first, MessagesService(script()) as second:
         _, *_, end = await killed(tmp_path, 0, first, second)

@@ -18,7 +18,7 @@ def test_an_encoding_is_recognised(encoding: str) -> None:
     assert read("a.txt", WORDS.encode(encoding)).text == WORDS
 
 
-def test_encodings_of_other_scripts_are_told_apart() -> None:
+def test_encodings_of_other_scripts_are_recognised() -> None:
     said = {
         "Каждый вечер фонарщик проходит по набережной и зажигает фонари один за другим.": (
             "cp1251",
@@ -37,13 +37,13 @@ def test_encodings_of_other_scripts_are_told_apart() -> None:
                 assert read("a.txt", text.encode(encoding)).text == text, encoding
 
 
-def test_newlines_are_made_alike() -> None:
+def test_all_newlines_become_one_kind() -> None:
     assert read("a.txt", b"one\r\ntwo\rthree\n").text == "one\ntwo\nthree\n"
 
 
 @pytest.mark.parametrize("end", ["\r", "\r\n", "\v", "\f", "\x85", "\u2028", "\u2029"])
 @pytest.mark.parametrize("name", ["a.txt", "a.md", "a.fountain"])
-def test_every_line_end_parts_lines(name: str, end: str) -> None:
+def test_every_kind_of_line_end_separates_lines(name: str, end: str) -> None:
     rows = ["# Storm", "", "INT. TOWER - NIGHT", "", "The lamp burns.", "", "MARA", "Hold on!", ""]
     read_as = screenplay.read if name.endswith(".fountain") else None
     for encoding in ("utf-8", "utf-16"):
@@ -54,11 +54,11 @@ def test_every_line_end_parts_lines(name: str, end: str) -> None:
         assert not (set("\r\v\f\x85\u2028\u2029") & set(document.text))
 
 
-def test_a_new_page_within_a_paragraph_does_not_part_it() -> None:
+def test_a_form_feed_does_not_split_a_paragraph() -> None:
     assert read("a.txt", b"The lamp\n\fburns on.\f\nIt is late.").text == "The lamp\nburns on.\nIt is late."
 
 
-def test_one_spoilt_byte_does_not_turn_utf_8_into_windows() -> None:
+def test_one_damaged_byte_does_not_turn_utf_8_into_windows_1252() -> None:
     assert "coração" in read("a.txt", (WORDS * 9).encode() + b"\xc3").text
 
 
@@ -78,7 +78,7 @@ def test_one_spoilt_byte_does_not_turn_utf_8_into_windows() -> None:
         ("a.exe", b"hello", "library.file_kind"),
     ],
 )
-def test_what_cannot_be_read_is_named(name: str, data: bytes, key: str) -> None:
+def test_bytes_that_cannot_be_decoded_are_refused(name: str, data: bytes, key: str) -> None:
     with pytest.raises(UserError) as refused:
         read(name, data)
     assert refused.value.key == key

@@ -35,7 +35,7 @@ FILES = Path(__file__).parent / "files"
 
 
 @pytest.mark.parametrize("maker", ["pandoc", "libreoffice", "python-docx"])
-def test_three_programs_say_the_same_in_a_word_file(maker: str) -> None:
+def test_word_files_of_three_programs_read_the_same(maker: str) -> None:
     document = opened((FILES / f"{maker}.docx").read_bytes())
     assert document == opened((FILES / "pandoc.docx").read_bytes())
     assert document.title == "The Lamplighter’s Almanac"
@@ -51,7 +51,7 @@ def test_three_programs_say_the_same_in_a_word_file(maker: str) -> None:
     assert [link.target for link in document.links] == ["What the wardens ask"]
 
 
-def test_what_libreoffice_marks_up_is_read_as_people_see_it() -> None:
+def test_a_libreoffice_document_is_read_as_people_see_it() -> None:
     document = opened((FILES / "libreoffice-marks.docx").read_bytes())
     assert document.title == "The Rich Book"
     assert document.text.split("\n\n") == [
@@ -103,7 +103,7 @@ def test_a_heading_is_known_by_its_style_its_level_or_what_it_is_based_on() -> N
     ]
 
 
-def test_where_no_style_says_so_headings_are_known_by_their_looks() -> None:
+def test_without_styles_headings_are_recognised_by_their_looks() -> None:
     document = New()
     rows = [
         ("The Book of Roads", 24, False), ("Who walks them, and why.", 11, False),
@@ -123,7 +123,7 @@ def test_where_no_style_says_so_headings_are_known_by_their_looks() -> None:
     assert headings(opened(saved(document))) == [(1, "By style")]
 
 
-def test_what_looks_like_a_heading_and_is_none() -> None:
+def test_texts_that_only_look_like_headings_are_no_headings() -> None:
     styles = '<w:style w:type="character" w:styleId="Big"><w:rPr><w:sz w:val="40"/></w:rPr></w:style>'
     numbering = lists(level(0, "bullet", "•"), level(1, "decimal", "%1.%2"))
     text = p("Text that goes on and on, and then some more of it.")
@@ -139,7 +139,7 @@ def test_what_looks_like_a_heading_and_is_none() -> None:
     assert headings(book(inside(r("Bold", "<w:b/>")) + bold + p("Thin."))) == []
 
 
-def test_headings_known_by_their_looks_stand_below_a_single_one_by_style() -> None:
+def test_headings_recognised_by_looks_are_below_a_single_one_by_style() -> None:
     body = p("The Book", "H1") + inside(r("Roads", "<w:b/>")) + p("Text that goes on and on.")
     assert headings(book(body, styles=STYLES)) == [(1, "The Book"), (2, "Roads")]
     assert headings(book(body + p("More", "H1"), styles=STYLES)) == [(1, "The Book"), (1, "More")]
@@ -151,7 +151,7 @@ def test_a_document_all_in_bold_or_large_letters_has_no_headings(size: int | Non
     assert headings(book("".join(inside(r(text, look)) for text in ("One", "Two", "Three")))) == []
 
 
-def test_letters_are_larger_than_those_of_the_documents_own_style() -> None:
+def test_font_sizes_are_compared_with_the_documents_own_style() -> None:
     own = (
         '<w:style w:type="paragraph" w:default="1" w:styleId="x"><w:rPr><w:sz w:val="40"/></w:rPr></w:style>'
     )
@@ -174,12 +174,12 @@ def test_letters_are_larger_than_those_of_the_documents_own_style() -> None:
         ("<broken", "Styled"),
     ],
 )
-def test_the_title_is_the_properties_unless_a_program_put_it_there(core: str, title: str) -> None:
+def test_the_title_comes_from_the_properties_unless_a_program_put_it_there(core: str, title: str) -> None:
     body = p("Heading", "H1") + p("Styled", "Title")
     assert book(body, styles=STYLES, core=core).title == title
 
 
-def test_without_any_title_a_heading_over_all_or_the_name_is_it() -> None:
+def test_without_a_title_a_heading_over_everything_or_the_file_name_is_used() -> None:
     assert book(p("All", "H1") + p("Part", "H2"), styles=STYLES).title == "All"
     assert book(p("One", "H1") + p("Two", "H1"), styles=STYLES).title == "book"
 

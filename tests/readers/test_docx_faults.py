@@ -39,7 +39,7 @@ def test_nothing_runs_and_nothing_is_fetched() -> None:
     assert said(p("Words."), word__vbaProject_bin=b"\xd0\xcf\x11\xe0", **{away: relations}) == "Words."
 
 
-def test_entities_are_not_followed() -> None:
+def test_entities_are_not_resolved() -> None:
     declared = '<!DOCTYPE w:document [<!ENTITY x SYSTEM "file:///etc/passwd"><!ENTITY y "yes">]>'
     body = f"{declared}<w:document {SPACES}><w:body>{inside(r('a &x; b'))}</w:body></w:document>"
     assert opened(packed({"word/document.xml": body})).text == "a b"
@@ -57,7 +57,7 @@ def test_entities_are_not_followed() -> None:
         (word("<w:sdt><w:sdtContent>" * 5000 + "</w:sdtContent></w:sdt>" * 5000), "library.file_bomb"),
     ],
 )
-def test_what_cannot_be_read_is_said(data: bytes, key: str) -> None:
+def test_unreadable_files_get_a_sentence(data: bytes, key: str) -> None:
     assert refused(data) == key
 
 
@@ -69,14 +69,14 @@ def test_what_cannot_be_read_is_said(data: bytes, key: str) -> None:
         ("<w:p><w:r><w:pict><w:txbxContent>{}</w:txbxContent></w:pict></w:r></w:p>", 60),
     ],
 )
-def test_what_is_as_deep_as_xml_may_be_is_read(around: str, times: int) -> None:
+def test_xml_of_the_greatest_allowed_depth_is_read(around: str, times: int) -> None:
     body = p("Words.")
     for _ in range(times):
         body = around.format(body)
     assert "Words." in said(body)
 
 
-def test_a_broken_part_costs_only_what_it_would_have_said() -> None:
+def test_a_broken_part_loses_only_its_own_content() -> None:
     assert said(p("Words.", "H1", numbered(1)), styles="<", numbering="<w:num w:numId='x'/>") == "Words."
 
 
@@ -96,7 +96,7 @@ def test_a_small_file_stays_small(body: str) -> None:
     assert len(said(body, numbering=lists(huge + '"/></w:lvl>'))) < 200_000
 
 
-def test_it_says_how_far_it_is() -> None:
+def test_the_reader_reports_its_progress() -> None:
     told: list[tuple[int, int]] = []
     read("book.docx", word(p("x") * 250), lambda done, total: told.append((done, total)))
     assert told == [(0, 250), (100, 250), (200, 250), (250, 250)]

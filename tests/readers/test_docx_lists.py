@@ -47,7 +47,7 @@ def test_headings_have_the_numbers_that_people_see() -> None:
     ]
 
 
-def test_lists_count_nest_begin_again_and_go_on() -> None:
+def test_lists_count_nest_restart_and_continue() -> None:
     again = (
         '<w:num w:numId="2"><w:abstractNumId w:val="0"/>'
         '<w:lvlOverride w:ilvl="0"><w:startOverride w:val="5"/></w:lvlOverride></w:num>'
@@ -67,7 +67,7 @@ def test_lists_count_nest_begin_again_and_go_on() -> None:
     )
 
 
-def test_a_level_that_never_begins_again_counts_on() -> None:
+def test_a_level_that_never_restarts_keeps_counting() -> None:
     numbering = lists(level(0, "decimal", "%1."), level(1, "decimal", "%2.", '<w:lvlRestart w:val="0"/>'))
     body = "".join(p("x", properties=numbered(1, at)) for at in (0, 1, 0, 1))
     assert said(body, numbering=numbering) == "1. x\n  1. x\n2. x\n  2. x"
@@ -89,7 +89,7 @@ MERGED = '<w:vMerge w:val="restart"/>'
 BELOW = "<w:vMerge/>"
 
 
-def test_merged_cells_are_said_where_they_help_and_columns_stay_in_line() -> None:
+def test_merged_cells_are_repeated_if_that_helps_and_columns_stay_aligned() -> None:
     body = table(
         tr(tc(p("Prices of guides"), '<w:gridSpan w:val="3"/>')),
         tr("Who", tc(p("Price"), '<w:gridSpan w:val="2"/>'), properties="<w:tblHeader/>"),
@@ -118,7 +118,7 @@ def test_a_table_of_one_cell_is_a_box_and_one_with_headings_is_a_page() -> None:
     assert said(page, styles=STYLES) == "# Roads\n\nText.\n\n# People\n\n| a | b |\n| --- | --- |"
 
 
-def test_a_table_within_a_table_is_said_in_its_cell() -> None:
+def test_a_nested_table_is_read_in_its_cell() -> None:
     inner = table(tr("a", "b"), tr("c", "d"))
     assert said(table(tr("x", tc(inner + p("end"))))) == "| x | a b; c d end |\n| --- | --- |"
 
@@ -128,7 +128,7 @@ def test_a_deeper_level_that_comes_first_counts_below_the_first_of_the_outer_one
     assert said(p("x", properties=numbered(1, 1)), numbering=numbering) == "  - 1.1 x"
 
 
-def test_no_cell_is_lost_that_is_merged_beyond_the_last_column_or_in_a_control() -> None:
+def test_cells_merged_beyond_the_last_column_or_in_a_control_are_kept() -> None:
     below = tr(tc(p("Anna"), MERGED), "1") + tr(tc(p("Berta"), BELOW), "2")
     assert said(table(below)) == "| Anna | 1 |\n| --- | --- |\n| Berta | 2 |"
     wide = said(table(tr(*(f"c{at}" for at in range(70))), tr("end")))
@@ -145,7 +145,7 @@ def test_an_empty_item_counts_and_a_deleted_one_does_not() -> None:
     assert said(body, numbering=lists(level(0, "decimal", "%1."))) == "1. one\n3. three"
 
 
-def test_large_cells_are_how_a_page_is_laid_out() -> None:
+def test_tables_with_large_cells_are_read_as_page_layout() -> None:
     long = p("Long text. " * 300)
     assert said(table(tr(tc(long)))).startswith("Long text.")
     made = book(table(tr(tc(p("Left", "H1") + long), tc(p("Right", "H1") + p("Short.")))), styles=STYLES)

@@ -55,11 +55,11 @@ UP = '<w:vertAlign w:val="superscript"/>'
         ),
     ],
 )
-def test_the_words_that_people_see(content: str, seen: str) -> None:
+def test_only_visible_words_are_read(content: str, seen: str) -> None:
     assert said(inside(content)) == seen
 
 
-def test_a_character_style_hides_what_it_is_given_to() -> None:
+def test_a_hidden_character_style_hides_its_text() -> None:
     styles = '<w:style w:type="character" w:styleId="Gone"><w:name w:val="Gone"/><w:rPr><w:vanish/></w:rPr></w:style>'
     assert said(inside(r("seen") + r("not", '<w:rStyle w:val="Gone"/>')), styles=styles) == "seen"
 
@@ -78,7 +78,7 @@ OLD_SHAPE = f"<w:pict><v:shape><v:textbox>{BOX}</v:textbox></v:shape></w:pict>"
         f"<mc:Fallback>{OLD_SHAPE}</mc:Fallback></mc:AlternateContent>",
     ],
 )
-def test_a_text_box_is_a_quote_behind_its_paragraph_and_stands_there_once(drawn: str) -> None:
+def test_a_text_box_becomes_one_quote_after_its_paragraph(drawn: str) -> None:
     body = inside(f"{r('Before ')}<w:r>{drawn}</w:r>{r('and after.')}") + p("Next.")
     assert said(body) == "Before and after.\n\n> Beware\n> of the dog.\n\nNext."
 
@@ -86,14 +86,14 @@ def test_a_text_box_is_a_quote_behind_its_paragraph_and_stands_there_once(drawn:
 ORNAMENT = '<d:decorative xmlns:d="http://schemas.microsoft.com/office/drawing/2017/decorative" val="1"/>'
 
 
-def test_a_field_that_never_ends_in_a_note_takes_nothing_of_the_text() -> None:
+def test_an_unclosed_field_in_a_note_hides_no_text() -> None:
     body = inside(r("One") + '<w:r><w:footnoteReference w:id="2"/></w:r>') + p("Two")
     open_field = inside(turn("begin") + TOC + turn("separate") + r("Note"))
     notes = f'<w:footnote w:id="2">{open_field}</w:footnote>'
     assert said(body, footnotes=notes) == "One\n\n> Note\n\nTwo"
 
 
-def test_a_picture_says_what_its_author_says_of_it() -> None:
+def test_a_pictures_alternative_text_is_read() -> None:
     body = "".join(
         inside(f"<w:r><w:drawing><wp:docPr {about}>{more}</wp:docPr></w:drawing></w:r>")
         for about, more in [
@@ -138,7 +138,7 @@ def test_a_table_of_contents_is_left_out_however_it_was_made() -> None:
     assert [said(field), said(control), said(styled, styles=styles)] == ["Body."] * 3
 
 
-def test_a_field_that_never_ends_takes_nothing_with_it() -> None:
+def test_an_unclosed_field_hides_no_text() -> None:
     begun = inside(turn("begin") + TOC + turn("separate") + r("First"))
     assert said(begun + p("Body.")) == "First\n\nBody."
     assert said(inside(turn("end") + turn("begin") + code("IF")) + p("Body.")) == "Body."
@@ -149,7 +149,7 @@ def test_a_dropped_capital_belongs_to_its_paragraph() -> None:
     assert said(dropped + p("nce upon a time.") + dropped) == "Once upon a time.\n\nO"
 
 
-def test_a_paragraph_whose_end_was_deleted_goes_on_in_the_next() -> None:
+def test_a_paragraph_with_a_deleted_end_continues_in_the_next_one() -> None:
     assert said(p("half a ", properties="<w:rPr><w:del/></w:rPr>") + p("sentence.")) == "half a sentence."
 
 

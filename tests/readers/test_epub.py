@@ -130,12 +130,12 @@ def test_the_contents_name_chapters_inside_one_file() -> None:
     assert document.text == "# One\n\nFirst.\n\n# Two\n\nSecond.\n\n# Three\n\nThird."
 
 
-def test_an_ncx_says_the_same_as_a_navigation_document() -> None:
+def test_an_ncx_reads_the_same_as_a_navigation_document() -> None:
     files = book({"one": "<p>Of part one.</p>", "two": "<p id='x'>Call me.</p>"}, ncx=NCX.format(""))
     assert opened(files).text == "# Part I\n\nOf part one.\n\n## Loomings\n\nCall me."
 
 
-def test_a_contents_page_is_no_text() -> None:
+def test_a_contents_page_is_left_out() -> None:
     nav = toc('<li><a href="a.xhtml">One</a></li>')
     files = book({"nav": nav, "a": "<h1>One</h1><p>Text.</p>"}, nav=nav)
     assert opened(files).text == "# One\n\nText."
@@ -153,7 +153,7 @@ def test_links_lead_to_headings_of_other_chapters() -> None:
 BREAKS = '<p>a<span epub:type="pagebreak" title="{}"/>b {}</p>'
 
 
-def test_printed_pages_are_kept_where_they_count_from_one() -> None:
+def test_printed_page_numbers_are_used_if_they_count_from_one() -> None:
     pages = '<span epub:type="pagebreak" title="1"/><p>One</p>' + BREAKS.format(2, "two")
     last = '<div role="doc-pagebreak" aria-label="3">3</div><p>Three</p>'
     document = opened(book({"a": pages, "b": last}))
@@ -212,7 +212,7 @@ def failed(files: dict[str, str]) -> str:
     return caught.value.key
 
 
-def test_what_is_missing_costs_only_itself() -> None:
+def test_a_missing_file_loses_only_itself() -> None:
     whole = book({"a": "<p>One.</p>", "b": "<p>Two.</p>"})
     whole["OPS/book.opf"] = whole["OPS/book.opf"].replace("<spine>", '<spine><itemref idref="ghost"/>')
     without = {name: text for name, text in whole.items() if name != "OPS/a.xhtml"}
@@ -229,7 +229,7 @@ def test_a_book_of_pictures_is_refused_unless_they_are_described() -> None:
     assert opened(book({"a": '<img src="1.jpg" alt="A whale"/>'}) | {"OPS/1.jpg": "x"}).text == "A whale"
 
 
-def test_a_chapter_named_again_and_again_is_read_once() -> None:
+def test_a_chapter_that_is_listed_repeatedly_is_read_once() -> None:
     files = book({"a": "<p>Words.</p>"})
     files["OPS/book.opf"] = files["OPS/book.opf"].replace(
         '<itemref idref="a"/>', '<itemref idref="a"/>' * 1000
@@ -237,7 +237,7 @@ def test_a_chapter_named_again_and_again_is_read_once() -> None:
     assert opened(files).text == "Words."
 
 
-def test_nothing_outside_of_the_book_is_read() -> None:
+def test_no_file_outside_the_book_is_read() -> None:
     files = book({"a": "<p>Words.</p>"})
     for href in (
         "../../../etc/passwd.xhtml",
@@ -264,7 +264,7 @@ def test_books_of_real_programs_are_read_alike(name: str) -> None:
     assert {link.target for link in document.links} == {"What the wardens ask"}
 
 
-def test_a_real_book_whose_headings_are_paragraphs() -> None:
+def test_a_real_book_with_paragraphs_as_headings_is_read() -> None:
     document = read("x.epub", (FILES / "libreoffice.epub").read_bytes(), lambda done, total: None)
     assert paths(document)[1:] == [("The roads",), ("The people",), ("Leaving the road",)]
     assert document.text.count("Leaving the road") == 1

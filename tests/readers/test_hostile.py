@@ -92,7 +92,7 @@ WITHOUT_STORY = {
     ],
 )
 @pytest.mark.slow
-async def test_what_turns_in_circles_lies_or_goes_too_deep(maker: str, suffix: str) -> None:
+async def test_cycles_lies_and_deep_nesting_end_no_process(maker: str, suffix: str) -> None:
     found = await batch(maker=f"tests.readers.{maker}", suffix=suffix)
     assert len(found) > 10
     for title, (what, text, took) in found.items():
@@ -208,7 +208,7 @@ MORE: dict[str, Bomb] = {
 
 
 @pytest.mark.parametrize("bomb", BOMBS | MORE if ALL else BOMBS)
-async def test_bombs_go_off_in_their_own_room(bomb: str) -> None:
+async def test_bombs_harm_only_their_own_process(bomb: str) -> None:
     name, make, reason = (BOMBS | MORE)[bomb]
     key = f"library.{reason}"
     reading = Sandbox(PATIENT)
@@ -227,7 +227,7 @@ async def test_bombs_go_off_in_their_own_room(bomb: str) -> None:
 
 @pytest.mark.skipif(not ALL, reason="make test-kill has it")
 @pytest.mark.parametrize("suffix", [".html", ".epub", ".pdf"])
-async def test_what_takes_long_ends(suffix: str) -> None:
+async def test_slow_files_are_stopped(suffix: str) -> None:
     data = pdf_of(shown("word " * 400_000)) if suffix == ".pdf" else swelling(suffix)
     try:
         await Sandbox().read(f"a{suffix}", data)

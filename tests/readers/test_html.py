@@ -37,7 +37,7 @@ def test_headings_make_a_breadcrumb_and_spans() -> None:
     assert document.text[last.start : last.end] == "### Ball\n\nBright."
 
 
-def test_what_nobody_sees_is_left_out() -> None:
+def test_hidden_elements_are_left_out() -> None:
     hidden = (
         "<script>s1</script><style>s2</style><template>s3</template><nav>s4</nav><p hidden>s5</p>"
         "<p style='color: red; DISPLAY : none'>s6</p><select><option>s7</select><noscript>s8</noscript>"
@@ -46,7 +46,7 @@ def test_what_nobody_sees_is_left_out() -> None:
     assert text(f"<p>Survey.</p>{hidden}<dialog open>Also.</dialog>") == "Survey.\n\nAlso."
 
 
-def test_the_sites_furniture_is_left_out_beside_a_main() -> None:
+def test_navigation_is_left_out_if_the_page_has_a_main_element() -> None:
     around = "<header>Site</header><aside>Advert</aside>{}<footer>Imprint</footer>"
     inner = "<header><h1>Title</h1></header><p>Body.</p><aside>A note.</aside>"
     assert text(around.format(f"<main>{inner}</main>")) == "# Title\n\nBody.\n\n> A note."
@@ -61,7 +61,7 @@ def test_lists_keep_their_depth_and_numbers() -> None:
     assert text("<ul><li>x<li></ul>after") == "- x\n\nafter"
 
 
-def test_terms_stand_beside_their_meanings() -> None:
+def test_terms_are_read_with_their_definitions() -> None:
     terms = "<dl><dt>One</dt>\n<dd>first</dd><dt>Two<dt>Deux</dt><dd><p>second</p></dd><dd>also</dl>"
     assert text(terms) == "- One: first\n- Two, Deux: second\n- also"
 
@@ -98,12 +98,12 @@ def test_a_page_laid_out_in_a_table_is_no_table() -> None:
     )
 
 
-def test_words_outside_of_cells_stand_before_their_table() -> None:
+def test_words_outside_of_cells_are_put_before_their_table() -> None:
     loose = "<table>Loose<tr><td>1<td>2</tr>More<tr><td>3</table>"
     assert text(loose) == "Loose\n\nMore\n\n| 1 | 2 |\n| --- | --- |\n| 3 |  |"
 
 
-def test_spans_without_end_cost_little() -> None:
+def test_huge_cell_spans_cost_little() -> None:
     wide = "<tr>" + "<td rowspan=65534 colspan=1000>" + "word " * 30
     assert len(text("<table>" + wide * 60 + "</table>")) < 4 * 60 * 150 + 10_000
     long = "<table><tr><td rowspan=9>" + "word " * 50 + "<td>a" + "<tr><td>b" * 8 + "</table>"
@@ -117,7 +117,7 @@ def test_spans_without_end_cost_little() -> None:
     assert len(text(f"<table>{ragged}</table>")) < 50_000
 
 
-def test_raised_letters_notes_and_readings() -> None:
+def test_superscripts_notes_and_ruby_text_are_read() -> None:
     assert text("10<sup>6</sup> m<sup>−1</sup>, H<sub>2</sub>O, 1<sup>st</sup>") == "10^6 m^−1, H2O, 1st"
     notes = "word<sup><a href='#n'>1</a></sup> a<a href='#n'><sup>2</sup></a> b<a role=doc-noteref href='#n'>*</a>"
     assert text(f"{notes} <a href='#n'>3</a>") == "word[1] a[2] b[*] 3"
@@ -129,7 +129,7 @@ def test_raised_letters_notes_and_readings() -> None:
     assert text("<ruby>漢<rp>(</rp><rt>かん</rt>字<rt>じ</rt></ruby>") == "漢字(かんじ)"
 
 
-def test_pictures_and_formulas_say_what_they_are_told_to() -> None:
+def test_alternative_texts_of_pictures_and_formulas_are_read() -> None:
     assert text("<img alt='T'>he <img alt='a lamp'><img alt='IMG_1.jpg'>burns") == "The a lamp burns"
     assert (
         text("<figure><img alt='A lamp'><figcaption aria-hidden=true>A lamp</figcaption></figure>")
@@ -140,7 +140,7 @@ def test_pictures_and_formulas_say_what_they_are_told_to() -> None:
     assert text("<math><mi>x</mi><mo>=</mo><mn>1</mn><annotation>TeX</annotation></math>") == "x = 1"
 
 
-def test_blanks_are_one_and_characters_without_width_are_removed() -> None:
+def test_blanks_are_merged_and_zero_width_characters_removed() -> None:
     assert text("un&shy;break&#8203;able&nbsp;&nbsp; &thinsp;blank&#65279;") == "unbreakable blank"
     assert text("x\x0cy\x0bz&#0;") == "x y z�"
 
@@ -173,7 +173,7 @@ def test_a_heading_in_a_box_is_no_section_of_the_page() -> None:
     assert [section.title for section in indented.sections] == ["All", "Of it"]
 
 
-def test_a_heading_that_never_ends_takes_no_text_with_it() -> None:
+def test_an_unclosed_heading_swallows_no_text() -> None:
     document = page(f"<h1>Title<div>{'word ' * 60}</div><ul><li>item</ul>")
     assert [section.title for section in document.sections] == ["Title"]
     assert document.text.endswith("word\n\n- item")
@@ -215,11 +215,11 @@ def test_a_page_has_its_title_or_its_files_name(head: str, title: str) -> None:
         (b"<meta charset=rot13>S\xe3o", "São"),
     ],
 )
-def test_a_page_is_decoded_whatever_it_declares(data: bytes, said: str) -> None:
+def test_a_page_is_decoded_even_if_it_declares_a_wrong_encoding(data: bytes, said: str) -> None:
     assert text(data) == said
 
 
-def test_ten_thousand_elements_inside_each_other_are_read() -> None:
+def test_ten_thousand_nested_elements_are_read() -> None:
     assert text("<div>" * 10_000 + "deep" + "</div>" * 10_000 + "after") == "deep\n\nafter"
 
 

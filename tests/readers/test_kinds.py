@@ -140,7 +140,7 @@ def test_a_file_under_another_kinds_name_is_refused(kind: str) -> None:
 
 @pytest.mark.parametrize("suffix", SUFFIXES)
 @pytest.mark.parametrize("data", [b"", b" \r\n\t ", b"\x00" * 5000])
-def test_nothing_is_empty_whatever_it_is_called(suffix: str, data: bytes) -> None:
+def test_an_empty_file_is_reported_as_empty_whatever_its_name(suffix: str, data: bytes) -> None:
     assert (
         said(f"a{suffix.upper()}", data)
         == f"a{suffix.upper()}: the file is empty. Check that it is the right one."
@@ -170,7 +170,7 @@ def test_nothing_is_empty_whatever_it_is_called(suffix: str, data: bytes) -> Non
     ],
     ids=lambda one: one if isinstance(one, str) else "",
 )
-def test_what_is_in_doubt_is_left_to_its_reader(name: str, data: bytes) -> None:
+def test_doubtful_files_are_left_to_their_reader(name: str, data: bytes) -> None:
     assert said(name, data) == ""
 
 
@@ -187,18 +187,18 @@ def test_old_kinds_are_refused_with_how_to_save_them() -> None:
 
 
 @pytest.mark.parametrize("locale", LOCALES)
-def test_no_sentence_has_an_open_place(locale: str) -> None:
+def test_no_sentence_has_an_unfilled_placeholder(locale: str) -> None:
     for data in KINDS.values():
         for suffix in (".md", ".pdf"):
             assert "{" not in said(f"a{suffix}", data, locale)
 
 
-def test_a_text_is_looked_at_before_it_is_read() -> None:
+def test_a_text_file_is_checked_before_it_is_read() -> None:
     with pytest.raises(UserError, match="file_picture"):
         read("a.md", PNG)
 
 
-def test_it_is_quick_with_a_large_one() -> None:
+def test_the_check_of_a_large_file_is_quick() -> None:
     data = DOCX[:4] + b"PK" * 8_000_000 + DOCX
     began = time.process_time()
     said("a.docx", data)

@@ -22,13 +22,13 @@ def targets(sentence: str) -> list[str]:
     return [link.target for link in read("book.md", BOOK.format(sentence=sentence).encode()).links]
 
 
-def test_bare_words_count_when_a_heading_bears_them() -> None:
+def test_unquoted_words_count_as_a_reference_if_a_heading_has_them() -> None:
     assert targets("A keeper may be lost: see getting lost.") == ["Getting Lost"]
     assert targets("See also Cold, and Getting Lost.") == ["Cold", "Getting Lost"]
     assert targets("Veja também Cold e Getting Lost.") == ["Cold", "Getting Lost"]
 
 
-def test_what_no_heading_bears_is_no_reference() -> None:
+def test_words_that_no_heading_has_are_no_reference() -> None:
     assert targets("You see the wolves, and they see you.") == []
 
 

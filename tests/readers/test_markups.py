@@ -18,7 +18,7 @@ def nobody(done: int, total: int) -> None:
     return
 
 
-def test_restructured_text_with_what_only_sphinx_knows() -> None:
+def test_restructured_text_with_sphinx_directives_is_read() -> None:
     document = restructured.read("a.rst", (FILES / "harbour.rst").read_bytes(), nobody)
     assert document.title == "Keeping a Harbour"
     assert [section.path[1:] for section in document.sections] == [(), ("Tides",), ("Tides", "Heights")]
@@ -69,14 +69,14 @@ def test_asciidoc_is_read_with_its_sections_and_links() -> None:
         assert words not in document.text
 
 
-def test_markup_that_swells_or_goes_too_deep_is_held_back() -> None:
+def test_markup_that_expands_or_nests_too_deep_is_refused() -> None:
     swelling = b":a: " + b"x" * 900 + b"\n\n" + b"{a}" * 30_000
     assert len(asciidoc.read("a.adoc", swelling, nobody).text) < 1_000_000
     with pytest.raises(UserError, match="file_damaged"):
         restructured.read("a.rst", b"".join(b" " * at + b"* x\n\n" for at in range(300)), nobody)
 
 
-def test_a_notebook_is_its_text_and_code_and_none_of_what_came_out() -> None:
+def test_a_notebooks_text_and_code_are_read_without_its_outputs() -> None:
     document = notebook.read("a.ipynb", (FILES / "nbformat.ipynb").read_bytes(), nobody)
     assert document.title == "Tides in Python"
     assert [section.title for section in document.sections] == ["Tides in Python", "Amplitude"]

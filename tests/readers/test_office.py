@@ -115,7 +115,7 @@ def test_numbers_are_shown_in_their_cells_format() -> None:
     assert shown("0", Format(date=True), since_1904=True) == "1904-01-01"
 
 
-def test_cells_of_every_kind_and_rows_apart() -> None:
+def test_cells_of_every_kind_are_read_and_rows_kept_apart() -> None:
     document = xlsx(
         '<row r="2"><c r="B2" t="inlineStr"><is><r><t>Na</t></r><r><t>me</t></r><rPh><t>no</t></rPh></is></c>'
         '<c r="C2" t="str"><f>A1</f><v>said</v></c><c r="D2" t="e"><v>#N/A</v></c></row>'
@@ -151,7 +151,7 @@ def test_an_open_document_is_read_without_its_deleted_words() -> None:
     ).replace("sea rises", "sea  rises")
 
 
-def test_an_open_document_sheet_does_not_unroll_what_it_repeats() -> None:
+def test_repeated_rows_of_an_open_document_sheet_are_not_expanded() -> None:
     document = odf(
         '<spreadsheet><table:table table:name="S"><table:table-row><table:table-cell><text:p>a</text:p>'
         "</table:table-cell><table:table-cell><text:p>b</text:p></table:table-cell><table:table-cell "

@@ -19,7 +19,7 @@ def test_a_heading_as_long_as_a_page_is_cut_in_its_path_and_whole_in_the_text() 
     assert long in document.text
 
 
-def test_what_ends_lines_or_turns_them_round_is_left_out_of_titles() -> None:
+def test_line_ends_and_direction_marks_are_removed_from_titles() -> None:
     writer = Writer()
     writer.heading(1, ODD)
     writer.paragraph("Words.")

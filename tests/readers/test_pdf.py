@@ -82,7 +82,7 @@ def test_running_headers_and_page_numbers_are_left_out(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["groff", "groff-columns", "libreoffice-outline", "libreoffice-plain"])
-def test_a_table_is_one_and_its_wrapped_cells_are_whole(name: str) -> None:
+def test_a_table_stays_together_and_its_wrapped_cells_are_joined(name: str) -> None:
     text = document(name).text
     assert "| Moon | Low water | Safe hours | Price of a guide |\n| --- | --- | --- | --- |\n| New |" in text
     assert "\n| None | never | none | no guide goes |\n" in text
@@ -120,7 +120,7 @@ def flat_index(text: str, words: str) -> int:
     return match.start()
 
 
-def test_an_owner_s_password_keeps_nobody_from_reading() -> None:
+def test_a_pdf_with_only_an_owners_password_is_read() -> None:
     assert document("libreoffice-restricted").text == document("libreoffice-outline").text
 
 
@@ -128,19 +128,19 @@ def test_an_owner_s_password_keeps_nobody_from_reading() -> None:
     ("name", "key"),
     [("libreoffice-locked", "library.file_locked"), ("pillow-scanned", "library.file_scanned")],
 )
-def test_what_has_no_words_to_read_is_refused(name: str, key: str) -> None:
+def test_a_pdf_without_words_is_refused(name: str, key: str) -> None:
     with pytest.raises(UserError) as error:
         document(name)
     assert error.value.key == key
 
 
-def test_every_page_is_told_of() -> None:
+def test_the_reader_reports_every_page() -> None:
     told: list[tuple[int, int]] = []
     read("a.pdf", (FILES / "groff.pdf").read_bytes(), lambda done, total: told.append((done, total)))
     assert told == [(1, 4), (2, 4), (3, 4), (4, 4)]
 
 
-def test_half_a_character_in_a_title_costs_that_character() -> None:
+def test_half_a_character_in_a_title_loses_only_that_character() -> None:
     data = (FILES / "libreoffice-outline.pdf").read_bytes()
     tides = b"<FEFF00540069006400650073>"
     broken = data.replace(tides, tides.replace(b"0069", b"D869"))

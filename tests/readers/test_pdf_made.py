@@ -76,11 +76,11 @@ def refused(data: bytes) -> str:
         ("between 1914-", "1918 the lantern was dark and", "", "between 1914-1918 the"),
     ],
 )
-def test_a_word_broken_by_a_line_is_whole_again(above: str, below: str, elsewhere: str, whole: str) -> None:
+def test_a_hyphenated_word_is_joined(above: str, below: str, elsewhere: str, whole: str) -> None:
     assert whole in document(lines([above, below]) + lines([elsewhere], y=500)).text
 
 
-def test_what_stands_on_every_page_is_left_out_and_pages_keep_their_words() -> None:
+def test_running_headers_are_left_out_and_pages_keep_their_words() -> None:
     pages = [
         shown("The Ferry Book", 60, 800) + shown(f"Page {at + 1} of 6", 280, 30) + body(at) for at in range(6)
     ]
@@ -106,7 +106,7 @@ def test_a_first_line_that_some_pages_share_is_not_taken_for_a_header() -> None:
     assert document(*pages).text.count("Speed") == 3
 
 
-def test_a_page_s_only_line_stays() -> None:
+def test_the_only_line_of_a_page_is_kept() -> None:
     assert document(*[shown("Left blank", 200, 800)] * 4).text.count("Left blank") == 4
     both = shown("Left blank", 200, 800) + shown("The Ferry Book", 200, 40)
     assert document(*[both] * 4).text.count("Left blank") == 4
@@ -121,7 +121,7 @@ def test_a_paragraph_goes_on_over_the_page_and_each_word_has_its_page() -> None:
     assert page_at(made_of.pages, made_of.text.index("steps of") - 2) == 1
 
 
-def test_a_note_at_a_page_s_foot_does_not_part_the_paragraph_above_it() -> None:
+def test_a_footnote_does_not_split_the_paragraph_above_it() -> None:
     first = lines(["Nobody leaves the tower before the bell, and whoever hears it ring counts the"] * 4)
     note = lines(["1 The bell is from 1614; its clapper is not,", "and was lost twice."], y=90, size=8)
     made_of = document(body(1, 790) + first + note, lines(["steps of all the others who go down."]) + body(2))
@@ -139,7 +139,7 @@ def test_a_page_in_small_type_below_an_unfinished_line_is_no_note() -> None:
     assert text.index("Ana Reis") < text.index("weather allows") < text.index("of the island")
 
 
-def test_a_span_of_numbers_that_a_line_breaks_has_no_blank() -> None:
+def test_a_number_range_broken_over_lines_has_no_blank() -> None:
     text = document(lines(["the lantern was dark from 1914–", "1918 and then it was lit –", "so they say"]))
     assert text.text == "the lantern was dark from 1914–1918 and then it was lit – so they say"
 
@@ -191,7 +191,7 @@ def test_two_columns_are_read_one_after_the_other_whatever_the_order_in_the_file
     assert text.index("left column line 7") < text.index("right column line 0")
 
 
-def test_a_table_is_not_taken_for_columns() -> None:
+def test_a_table_is_not_mistaken_for_columns() -> None:
     rows = [
         ("Lantern", "12", "heavy"),
         ("Rattle", "3", "light"),
@@ -253,11 +253,11 @@ def test_a_list_that_goes_on_in_the_next_column_is_no_deeper_there() -> None:
         ("untitled", "some file"),
     ],
 )
-def test_a_title_that_is_a_file_s_name_is_none(title: str, expected: str) -> None:
+def test_a_title_that_is_a_file_name_is_ignored(title: str, expected: str) -> None:
     assert document(body(1), title=title).title == expected
 
 
-def test_notes_upon_the_page_are_no_words_of_it() -> None:
+def test_annotations_are_not_read_as_text() -> None:
     note = b"<</Type/Annot/Subtype/Text/Rect[100 100 120 120]/Contents(A remark of the editor)>>"
     data = made(body(1), entries="/Annots[6 0 R]", more=[note])
     assert "remark" not in read("a.pdf", data, lambda done, total: None).text
@@ -278,13 +278,13 @@ def test_ligatures_are_letters_and_letters_from_right_to_left_stay_in_order() ->
     assert "\u05d0\u05d1" in text  # set from left to right as CB, so that B is read first
 
 
-def test_letters_that_nobody_can_name_are_no_text() -> None:
+def test_glyphs_without_a_known_character_are_not_read_as_text() -> None:
     font = FONT.replace(b">>", b"/ToUnicode 6 0 R>>")
     table = mapped("1 beginbfrange <20> <7E> <E020> endbfrange")
     assert refused(made(body(1), font=font, more=[table])) == "library.file_scanned"
 
 
-def test_what_is_no_pdf_or_cut_off_is_damaged_and_blank_pages_are_empty() -> None:
+def test_other_and_truncated_files_are_damaged_and_blank_pages_are_empty() -> None:
     assert refused(b"%PDF-1.7\nnothing more") == "library.file_damaged"
     assert refused(b"") == "library.file_damaged"
     assert refused(made("", "")) == "library.file_empty"

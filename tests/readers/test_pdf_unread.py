@@ -26,14 +26,14 @@ def read_made(data: bytes) -> Document:
     return read("some_file.pdf", data, lambda done, total: None)
 
 
-def test_glyphs_that_are_pieces_of_their_own_are_read_where_the_font_is_not_embedded() -> None:
+def test_separately_placed_glyphs_are_read_even_if_the_font_is_not_embedded() -> None:
     alone = "".join(glyphs(glyph, 50 + 12 * at, 600) for at, glyph in enumerate("潮水每天涨落两次"))
     found = read_made(made(glyphs("五十", 50, 640) + glyphs("一", 74, 640) + alone, font=SONG, more=CHINESE))
     assert found.text.split() == ["五十一", "潮水每天涨落两次"]
     assert found.unread == ()
 
 
-def test_what_was_filled_into_a_form_is_read_beside_its_question() -> None:
+def test_form_entries_are_read_beside_their_questions() -> None:
     fields = (
         b"<</Type/Annot/Subtype/Widget/FT/Tx/T(name)/V(Ana Lind)/Rect[150 695 300 712]/F 4>>",
         b"<</Type/Annot/Subtype/Widget/FT/Tx/T(pin)/V(SECRET)/Ff 8192/Rect[150 655 300 672]/F 4>>",
@@ -50,7 +50,7 @@ def test_what_was_filled_into_a_form_is_read_beside_its_question() -> None:
     assert "SECRET" not in text
 
 
-def test_pages_that_are_pictures_are_counted() -> None:
+def test_scanned_pages_are_counted() -> None:
     found = document(body(1), IMAGE, body(2), body(3), IMAGE)
     assert found.unread == (("pictures", {"n": 2, "total": 5}),)
     assert document(body(1), "", body(2)).unread == ()
@@ -64,7 +64,7 @@ def test_a_turned_stamp_is_neither_title_nor_heading() -> None:
     assert "arXiv:2004.04906v3" in found.text
 
 
-def test_heads_with_the_page_s_number_are_left_out_though_their_words_change() -> None:
+def test_headers_with_a_page_number_are_left_out_though_their_words_change() -> None:
     pages = []
     for at in range(12):
         name = f"5.{at // 3}. KRUMMUNG VON {'ABCD'[at // 3] * 3}"
@@ -79,7 +79,7 @@ def test_heads_with_the_page_s_number_are_left_out_though_their_words_change() -
     assert document(*counted).text.count("lanterns burn") == 12
 
 
-def test_roman_numbers_head_the_parts_of_a_paper_and_its_authors_do_not() -> None:
+def test_roman_numerals_mark_headings_of_a_paper_and_its_authors_do_not() -> None:
     names = shown("On Ferries at Night", 150, 790, 20) + shown("Ana Lind and Bea Rocha", 200, 760, 12)
     page = names + body(1, 700)
     for at, title in enumerate(("I. INTRODUCTION", "II. RELATED WORK", "III. METHODS")):

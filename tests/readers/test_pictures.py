@@ -39,7 +39,7 @@ def test_a_picture_is_measured_without_being_decoded(form: str, options: dict[st
     assert picture_of(data[:8]) is None
 
 
-def test_what_is_no_picture_is_none() -> None:
+def test_other_files_are_not_taken_for_pictures() -> None:
     assert picture_of(png(8_001, 1)) == ("png", 8_001, 1)
     for data in (
         b"",
@@ -57,6 +57,6 @@ def test_what_is_no_picture_is_none() -> None:
 @given(
     st.sampled_from([b"", b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff", b"GIF89a", b"RIFF1234WEBPVP8 "]), st.binary()
 )
-def test_any_bytes_are_looked_at_in_no_time(begun: bytes, rest: bytes) -> None:
+def test_any_bytes_are_checked_quickly(begun: bytes, rest: bytes) -> None:
     picture = picture_of(begun + rest)
     assert picture is None or min(picture.width, picture.height) > 0

@@ -82,18 +82,18 @@ async def test_each_end_has_its_sentence(deed: str, key: str) -> None:
 
 
 @pytest.mark.parametrize("deed", ["hang", "hold"])
-async def test_silence_is_not_waited_for(deed: str) -> None:
+async def test_a_silent_reader_is_stopped(deed: str) -> None:
     began = time.monotonic()
     assert (await refusal(deed, guarded(Timeouts(silent=0.7, whole=100)))).key == "library.file_hangs"
     assert time.monotonic() - began < 60
 
 
 @pytest.mark.parametrize("deed", ["spin", "flood"])
-async def test_nor_is_one_that_says_something_for_ever(deed: str) -> None:
+async def test_a_reader_that_reports_progress_for_ever_is_stopped(deed: str) -> None:
     assert (await refusal(deed, guarded(Timeouts(silent=60, whole=0.7)))).key == "library.file_hangs"
 
 
-async def test_a_readers_own_refusal_comes_with_its_figures_and_the_name_it_was_asked_by() -> None:
+async def test_a_readers_refusal_has_its_figures_and_the_name_of_the_file() -> None:
     error = await refusal("refuse")
     assert (error.key, error.values) == (
         "library.file_pages",
@@ -110,13 +110,13 @@ async def test_a_mistake_is_logged_by_its_place_without_the_words(caplog: pytest
     assert "words" not in logged
 
 
-async def test_what_a_library_prints_is_no_frame(capfd: pytest.CaptureFixture[str]) -> None:
+async def test_output_of_a_library_is_not_taken_for_a_result(capfd: pytest.CaptureFixture[str]) -> None:
     assert "said" in (await guarded().read("a.pdf", b"%PDF-chatter said")).text
     assert capfd.readouterr() == ("", "")
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="other systems keep less of it")
-async def test_it_writes_nothing_starts_nothing_and_knows_no_key(
+async def test_the_reader_cannot_write_or_start_a_process_and_has_no_key(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-secret")
@@ -134,11 +134,11 @@ async def test_it_writes_nothing_starts_nothing_and_knows_no_key(
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="no other kernel holds it to its data")
-async def test_nor_may_it_ask_for_more_memory_at_once_than_there_is_for_it() -> None:
+async def test_the_reader_cannot_reserve_more_memory_than_its_limit() -> None:
     assert "refused" in (await guarded().read("a.pdf", b"%PDF-reserve")).text
 
 
-async def test_progress_is_told_from_the_loop() -> None:
+async def test_progress_is_reported_on_the_event_loop() -> None:
     told: list[tuple[int, int]] = []
     await guarded().read("a.pdf", b"%PDF-count x", lambda done, total: told.append((done, total)))
     assert told[0] == (0, 3)
@@ -182,7 +182,7 @@ async def test_at_most_two_at_once_and_a_stop_ends_them() -> None:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="finds the pipe in /proc")
-async def test_nor_is_one_waited_for_that_has_said_all_and_stays() -> None:
+async def test_a_reader_that_has_finished_but_stays_is_stopped() -> None:
     assert (await refusal("linger")).key == "library.file_locked"
     leaving = asyncio.create_task(guarded().read("a.pdf", b"%PDF-linger"))
     async with asyncio.timeout(60):
@@ -197,14 +197,14 @@ async def test_nor_is_one_waited_for_that_has_said_all_and_stays() -> None:
             await asyncio.sleep(0.02)
 
 
-async def test_a_large_file_to_one_that_dies_before_it_has_read_it() -> None:
+async def test_a_reader_that_dies_before_reading_a_large_file_costs_one_sentence() -> None:
     with pytest.raises(UserError, match="file_unguarded"):
         await Sandbox(PATIENT, readers={".pdf": "tests.readers.nobody"}).read(
             "a.pdf", b"%PDF-" + b"x" * 5_000_000
         )
 
 
-async def test_a_hundred_thousand_characters_of_name_with_newlines() -> None:
+async def test_a_very_long_name_with_newlines_is_handled() -> None:
     name = f"../{'n' * 10_000}\n\ud800\r\n.pdf"
     document = await guarded().read(name, b"%PDF-say yes")
     assert document.title.startswith("../nnn")
@@ -217,7 +217,7 @@ async def test_a_hundred_thousand_characters_of_name_with_newlines() -> None:
 
 @pytest.mark.skipif(os.name != "posix", reason="there is no kill -9")
 @pytest.mark.parametrize("deed", ["hang"])
-def test_it_does_not_outlive_whoever_asked(deed: str) -> None:
+def test_the_reader_does_not_outlive_the_bot(deed: str) -> None:
     asking = (
         "import asyncio; from bot.readers.sandbox import Sandbox; "
         f"asyncio.run(Sandbox(readers={BADLY!r}).read('a.pdf', b'%PDF-{deed}'))"
@@ -235,8 +235,8 @@ def test_it_does_not_outlive_whoever_asked(deed: str) -> None:
         asked[0].wait(60)
 
 
-def test_one_that_was_orphaned_while_it_started_leaves() -> None:
-    """All of a short file lies in its pipe by then, so nothing else tells it."""
+def test_a_reader_orphaned_while_it_starts_ends() -> None:
+    """A short file is already completely in the pipe, so nothing else tells the reader."""
     command = (sys.executable, "-m", "bot.readers.child", BADLY[".pdf"], "0")
     asked = subprocess.run(command, cwd=ROOT, input=b'"a.pdf"\n%PDF-hang', capture_output=True, timeout=60)
     assert asked.returncode == child.ORPHANED
@@ -288,14 +288,14 @@ def test_an_honest_document_is_believed() -> None:
         {"pages": [True]},
     ],
 )
-def test_a_document_that_cannot_be_is_not_believed(lie: dict[str, object]) -> None:
+def test_an_impossible_document_is_refused(lie: dict[str, object]) -> None:
     body = frames.framed(frames.DOCUMENT, {**HONEST, **lie})[frames.HEAD.size :]
     with pytest.raises(frames.DECODE_ERRORS):
         frames.decode_document(body)
 
 
 @pytest.mark.parametrize("body", [b"", b"5", b"[]", b"{}", b"[" * 100_000, b"\xff", b'{"text": "\\ud800"}'])
-def test_nor_is_what_is_no_document_at_all(body: bytes) -> None:
+def test_a_result_that_is_no_document_is_refused(body: bytes) -> None:
     for hearing in (
         frames.decode_document,
         frames.decode_progress,
@@ -314,6 +314,6 @@ def test_nor_is_what_is_no_document_at_all(body: bytes) -> None:
         {"key": None, "values": {}},
     ],
 )
-def test_a_reason_that_is_none_is_not_passed_on(said: dict[str, object]) -> None:
+def test_an_invalid_reason_is_not_passed_on(said: dict[str, object]) -> None:
     with pytest.raises(frames.DECODE_ERRORS):
         frames.decode_refusal(frames.framed(frames.SORRY, said)[frames.HEAD.size :], "a")

@@ -83,7 +83,7 @@ async def test_final_drafts_script_comes_out_of_the_parsers_process_whole() -> N
         st.sampled_from(["INT. HALL", "MARA", "Hello.", "", " ", "\f", "\x85", "\xa0", "\u3000", "[[a]]"])
     )
 )
-def test_a_row_of_any_blanks_is_empty(rows: list[str]) -> None:
+def test_a_line_of_any_blanks_is_empty(rows: list[str]) -> None:
     blanks = [row if row.strip() else "" for row in rows]
     assert fountain("\n".join(rows)).elements == fountain("\n".join(blanks)).elements
 
@@ -129,7 +129,7 @@ def test_a_scenes_length_is_read_as_the_file_states_it(stated: str, length: int 
           ("dialogue", "Hi.")]),
     ],
 )  # fmt: skip
-def test_fountain_as_its_specification_has_it(text: str, wanted: list[tuple[str, str]]) -> None:
+def test_fountain_is_read_as_specified(text: str, wanted: list[tuple[str, str]]) -> None:
     assert told(text) == wanted
 
 
@@ -141,12 +141,12 @@ def test_fountain_as_its_specification_has_it(text: str, wanted: list[tuple[str,
         ("share *a look.\n\nBAD.*", "share *a look.\n\nBAD.*"),
     ],
 )  # fmt: skip
-def test_emphasis_is_taken_off(text: str, words: str) -> None:
+def test_emphasis_marks_are_removed(text: str, words: str) -> None:
     assert plain(text) == words
 
 
 @given(st.text(alphabet="ab *_\\\n"))
-def test_words_that_hold_no_emphasis_stay_as_they_are(text: str) -> None:
+def test_words_without_emphasis_are_unchanged(text: str) -> None:
     assert plain(literal(text)) == text
 
 

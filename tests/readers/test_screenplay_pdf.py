@@ -52,7 +52,7 @@ def document(*pages: str) -> Document:
     return read("ferry.pdf", made(*pages, font=COURIER), lambda done, total: None)
 
 
-def test_what_stands_where_a_script_s_lines_stand_is_read_as_one() -> None:
+def test_lines_placed_like_those_of_a_script_are_read_as_a_script() -> None:
     front = page((260, "THE FERRY"), (200, ""), (230, "by Nobody"))
     found = document(front, FIRST, SECOND)
     assert found.screenplay is not None
@@ -81,7 +81,7 @@ def test_what_stands_where_a_script_s_lines_stand_is_read_as_one() -> None:
         page(*[(ACTION, "INT. A - DAY"), (ACTION, "")] * 9),
     ],
 )
-def test_what_does_not_stand_so_is_none(text: str) -> None:
+def test_lines_placed_otherwise_are_no_script(text: str) -> None:
     assert document(text).screenplay is None
 
 

@@ -93,7 +93,7 @@ async def test_fade_ins_script_comes_out_of_the_parsers_process_whole() -> None:
     assert of(open_screenplay.read("pier.osf", FADE_IN.encode(), quiet)).elements == FADE_IN_ELEMENTS
 
 
-def test_the_first_version_of_the_format_has_its_looks_in_the_words() -> None:
+def test_the_formats_first_version_with_styles_in_the_text_is_read() -> None:
     text = (
         '<para scene_number="2"><style basestylename="Scene Heading"/><text>&lt;u&gt;Ext. sea&lt;/u&gt;</text></para>'
         '<para><style basestylename="Shot"/><text>&lt;b&gt;Bold &lt;/b&gt;&lt;size="18"&gt;big&lt;/size&gt; 1 &lt; 2'
@@ -150,7 +150,7 @@ def test_all_scripts_of_a_celtx_project_are_read_each_under_its_title() -> None:
         celtx.read("a.celtx", packed(project_dot_rdf=""), quiet)
 
 
-def test_deeply_nested_looks_are_read() -> None:
+def test_deeply_nested_styles_are_read() -> None:
     deep = f'<p class="action">{"<b>" * 1500}deep{"</b>" * 1500}</p>'
     assert of(celtx.read("a.celtx", page(deep).encode(), quiet)).elements == (Element("action", "**deep**"),)
 
@@ -182,7 +182,7 @@ Cursor/Line:3
 """
 
 
-async def test_trelbys_lines_join_as_they_say() -> None:
+async def test_trelbys_lines_are_joined_by_their_line_break_marks() -> None:
     document = await Sandbox().read("sea.trelby", TRELBY.encode())
     assert of(document).elements == (
         Element("heading", "EXT. SEA"),
@@ -200,7 +200,7 @@ async def test_trelbys_lines_join_as_they_say() -> None:
         trelby.read("sea.trelby", b"EXT. SEA\n", quiet)
 
 
-async def test_highlands_bundle_is_its_fountain() -> None:
+async def test_highlands_bundle_is_read_as_its_fountain_text() -> None:
     text = "Title: The Sea\n\nEXT. SEA - DAY\n\nANA\nWait.\n"
     bundle = {
         "__MACOSX/sea.textbundle/text.md": "x",
@@ -214,7 +214,7 @@ async def test_highlands_bundle_is_its_fountain() -> None:
         highland.read("sea.highland", packed(info_dot_json="{}"), quiet)
 
 
-def test_a_script_under_another_programs_name_is_told_by_its_contents() -> None:
+def test_a_script_with_another_programs_suffix_is_recognised_by_its_contents() -> None:
     files = {
         ".osf": FADE_IN.encode(),
         ".fadein": packed(document_dot_xml=FADE_IN),
@@ -232,7 +232,7 @@ def test_a_script_under_another_programs_name_is_told_by_its_contents() -> None:
                 kinds.check(f"a{other}", data)
 
 
-def test_a_declared_or_foreign_document_is_refused() -> None:
+def test_a_document_with_a_declaration_or_of_another_kind_is_refused() -> None:
     declared = FADE_IN.replace("<document", '<!DOCTYPE document [<!ENTITY a "b">]><document', 1).encode()
     for name, data, key in (
         ("a.osf", declared, "file_declares"),

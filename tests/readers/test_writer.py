@@ -30,7 +30,7 @@ def test_a_row_without_words_keeps_its_page() -> None:
     assert [page_of(made, word) for word in ("oil", "wick", "dark")] == [1, 2, 3]
 
 
-def test_one_long_row_does_not_make_all_others_long() -> None:
+def test_one_long_table_row_does_not_widen_all_others() -> None:
     writer = Writer()
     writer.table([["oil", "12"]] * 3000 + [["x"] * 3000])
     assert len(writer.document("A").text) < 100_000

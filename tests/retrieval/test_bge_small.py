@@ -48,14 +48,14 @@ def test_a_question_is_nearest_to_its_answer(model: BgeSmall, question: str, nea
     assert float(np.sort(likeness)[-1] - np.sort(likeness)[-2]) > 0.05
 
 
-def test_company_in_a_batch_changes_little(model: BgeSmall) -> None:
+def test_other_texts_in_the_batch_change_a_vector_little(model: BgeSmall) -> None:
     together = model.passages([LIGHT, WOLVES, BREAD, LIGHT + " " + BREAD])
     for at, text in enumerate([LIGHT, WOLVES, BREAD]):
         # An int8 model scales by its whole batch: near, not the same.
         assert float(together[at] @ model.passages([text])[0]) > 0.98
 
 
-def test_what_is_too_long_is_cut_off(model: BgeSmall) -> None:
+def test_a_text_that_is_too_long_is_cut_off(model: BgeSmall) -> None:
     long = " ".join([LIGHT] * 40)
     one, other = model.passages([long])[0], model.passages([long + " " + BREAD])[0]
     assert float(one @ other) == pytest.approx(1, abs=1e-5)

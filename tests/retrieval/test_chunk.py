@@ -65,19 +65,19 @@ def test_a_table_is_cut_between_rows_under_its_heading() -> None:
         assert all(chunk.text.endswith(row.strip()) for chunk in made)
 
 
-def test_a_breadcrumb_stands_apart_from_the_text() -> None:
+def test_a_breadcrumb_is_separate_from_the_text() -> None:
     made = chunks(book("# Spells\n\n## Fireball\n\nA bright streak.\n"), child_chars=800, parent_chars=2000)
     assert [(chunk.breadcrumb, chunk.text) for chunk in made] == [("Spells › Fireball", "A bright streak.")]
 
 
-def test_a_chunk_grows_within_its_section_only() -> None:
+def test_a_chunk_expands_only_within_its_section() -> None:
     spans = [(0, 0, 90), (1, 100, 190), (1, 192, 280), (1, 282, 390), (2, 400, 500)]
     assert parents(spans, 2, 200) == (192, 390)
     assert parents(spans, 2, 1000) == (100, 390)
     assert parents(spans, 0, 1000) == (0, 90)
 
 
-def test_what_leads_in_to_a_table_stands_before_each_group_of_its_rows() -> None:
+def test_the_lead_in_to_a_table_precedes_each_group_of_its_rows() -> None:
     lead, head, row = "Prices are in table 5.4.", "| Animal | Cost |\n|---|---|", "| Pony | 30 gp |"
     text = f"# Horses\n\n{'A horse eats hay. ' * 15}\n\n{lead}\n\n{head}\n" + f"{row}\n" * 30
     first, *rest = chunks(book(text), child_chars=300, parent_chars=2000)
@@ -87,7 +87,7 @@ def test_what_leads_in_to_a_table_stands_before_each_group_of_its_rows() -> None
     assert [row for chunk in rest for row in chunk.rows] == [f"{head}\n\n{row}"] * 30
 
 
-def test_what_leads_in_to_a_list_begins_the_chunk_that_holds_it() -> None:
+def test_the_lead_in_to_a_list_begins_the_lists_chunk() -> None:
     items = "\n".join(f"- group {n}: {'word ' * 12}" for n in range(8))
     for before in ("", f"{'Classes differ. ' * 40}\n\n"):
         text = f"# Classes\n\n{before}They are divided into eight groups:\n\n{items}\n"
@@ -96,7 +96,7 @@ def test_what_leads_in_to_a_list_begins_the_chunk_that_holds_it() -> None:
         assert not [text for text in made if text.endswith(":")]
 
 
-def test_a_line_does_not_stand_alone_before_what_it_is_about() -> None:
+def test_a_lead_in_line_is_not_a_chunk_of_its_own() -> None:
     made = chunks(
         read("ada.txt", f"Ada Holm\n\n{'She painted. ' * 70}".encode()), child_chars=800, parent_chars=2000
     )
@@ -128,7 +128,7 @@ def test_a_row_is_found_by_its_tables_heading_and_the_row_that_names_its_group()
         assert words == ["Saddle", "Saddle Exotic 60 gp", "Saddle Pack 5 gp", "Sled 20 gp"]
 
 
-def test_a_row_of_several_lines_is_one() -> None:
+def test_a_row_of_several_lines_is_kept_together() -> None:
     rule = "-" * 16
     lines = [
         rule,
@@ -147,7 +147,7 @@ def test_a_row_of_several_lines_is_one() -> None:
     assert "ropes" in chunk.rows[0]
 
 
-def test_a_table_of_very_many_rows_takes_no_longer_for_each_the_more_there_are() -> None:
+def test_the_time_to_cut_a_table_grows_linearly_with_its_rows() -> None:
     table = "| weapon | cost |\n|---|---|\n" + "| dagger | 2 gp |\n" * 40_000
     document = book(table)
     began = time.process_time()

@@ -97,7 +97,7 @@ def test_a_cognate_is_found(word: str, meant: str) -> None:
     assert terms(WORDS, "en").index(terms(meant, "en")[0]) in numbers
 
 
-def test_a_term_of_rules_that_looks_like_none_is_found_by_its_translation() -> None:
+def test_a_rules_term_without_a_cognate_is_found_by_its_translation() -> None:
     shelf = Shelf([shelved(CONDITIONS, "en")])
     assert shelf.search("O que acontece com criaturas agarradas?").hits[0].chunk_id == "en:0"
     assert shelf.search("O que acontece com uma criatura cega?").hits[0].chunk_id == "en:1"
@@ -106,11 +106,11 @@ def test_a_term_of_rules_that_looks_like_none_is_found_by_its_translation() -> N
 
 
 @pytest.mark.parametrize("word", ["espada", "muralha", "força", "de", "ombro", "arremessar"])
-def test_a_word_without_a_cognate_is_no_sure_one(word: str) -> None:
+def test_a_word_without_a_cognate_does_not_count_as_sure(word: str) -> None:
     assert all(likeness < 0.7 for _, likeness in english().matches(word, "pt"))
 
 
-def test_a_name_or_a_number_stands_for_itself_alone() -> None:
+def test_names_and_numbers_match_only_themselves() -> None:
     known = Cognates("en", [("orc", 0), ("2d6", 1), ("fireball", 2), ("firewall", 3), ("2d8", 4)])
     assert known.matches("orc", "pt") == [(0, 1.0)]
     assert known.matches("2d6", "pt") == [(1, 1.0)]
@@ -119,7 +119,7 @@ def test_a_name_or_a_number_stands_for_itself_alone() -> None:
     assert Cognates("en", []).matches("magia", "pt") == []
 
 
-def test_numbers_take_no_memory_for_letters_that_are_never_compared() -> None:
+def test_numbers_are_not_indexed_for_cognates() -> None:
     numbered = [("fireball", 0), *((str(number), number) for number in range(1, 2_000))]
     known = Cognates("en", numbered)
     assert set(known._postings) == set(Cognates("en", [("fireball", 0)])._postings)
@@ -151,8 +151,10 @@ def test_a_portuguese_question_finds_the_english_section_by_words_alone(question
     assert document.sections[ranked.hits[0].section].title == title
 
 
-def test_beside_a_portuguese_book_the_english_one_is_found_all_the_same() -> None:
-    """Whose every passage says "de" and "que", too: these must not choose between the books."""
+def test_the_english_book_is_found_even_beside_a_portuguese_one() -> None:
+    """Each of the Portuguese book's passages contains "de" and "que": these must not decide between the
+    books.
+    """
     lines = "\n\n".join(
         f"## Capítulo {n}\n\nO que se diz de tudo e de todos é que um rio corre." for n in range(9)
     )
@@ -172,7 +174,7 @@ def test_beside_a_portuguese_book_the_english_one_is_found_all_the_same() -> Non
     assert both.search("Um rio corre de tudo que se diz?").hits[0].document_id == "rio"
 
 
-def test_a_question_in_a_books_language_is_read_as_before() -> None:
+def test_a_question_in_a_books_language_is_searched_as_it_is() -> None:
     document = read("handbook.md", BOOK)
     made = chunks(document, child_chars=800, parent_chars=800)
     postings = Postings([("en", Segment.build(made, "en"))])
@@ -183,7 +185,7 @@ def test_a_question_in_a_books_language_is_read_as_before() -> None:
     assert postings.numbers["en", "attack"] not in asked.weights
 
 
-def test_the_glossary_gives_all_that_a_word_means() -> None:
+def test_the_glossary_gives_every_meaning_of_a_word() -> None:
     assert translated("chicotes", "pt", "en") == tuple(terms("whip", "en"))
     assert set(translated("saltar", "pt", "en")) == set(terms("jump leap", "en"))
     assert set(translated("wounds", "en", "pt")) == set(terms("ferimento ferida ferir", "pt"))

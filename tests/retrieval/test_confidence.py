@@ -41,7 +41,7 @@ def shelf(*names: str, **texts: str) -> Shelf:
     return Shelf(shelved)
 
 
-def test_a_bare_phrase_that_a_passage_says_is_at_least_a_guess() -> None:
+def test_a_bare_phrase_that_a_passage_contains_is_at_least_a_guess() -> None:
     name = Evidence(share=0.3, worth=0.01, words=1, size=5000, name=True)
     below = margin(name) - 1
     assert verdict(below, name) == (False, True)
@@ -86,12 +86,14 @@ def test_one_short_book_answers_by_words_alone(lanterns: Shelf, both: Shelf, que
         "receita de bolo de cenoura",
     ],
 )
-def test_one_short_book_is_silent_on_other_matters(lanterns: Shelf, both: Shelf, question: str) -> None:
+def test_one_short_book_does_not_answer_about_other_subjects(
+    lanterns: Shelf, both: Shelf, question: str
+) -> None:
     assert not lanterns.search(question).confident
     assert not both.search(question).confident
 
 
-def test_a_foreign_question_needs_a_sure_word_and_most_of_what_it_may_mean() -> None:
+def test_a_foreign_question_needs_a_sure_word_and_most_of_its_possible_meanings() -> None:
     evidence = Evidence(worth=1.0, words=10, size=1300, foreign=True, match=0.3)
     assert confident(evidence)
     assert not confident(replace(evidence, worth=0.0))
@@ -100,18 +102,18 @@ def test_a_foreign_question_needs_a_sure_word_and_most_of_what_it_may_mean() -> 
     assert not confident(replace(evidence, words=3))
 
 
-def test_what_is_alike_by_chance_in_a_few_foreign_passages_is_no_answer() -> None:
+def test_a_chance_likeness_with_a_few_foreign_passages_is_no_answer() -> None:
     evidence = Evidence(worth=1.0, words=10, size=1300, foreign=True, match=0.26)
     assert confident(evidence)
     assert not confident(replace(evidence, size=4))
 
 
-def test_a_title_is_enough() -> None:
+def test_a_matching_title_is_enough_for_an_answer() -> None:
     assert confident(Evidence(title=True))
     assert not confident(Evidence())
 
 
-def test_more_is_asked_of_large_shelves_short_questions_and_names() -> None:
+def test_large_shelves_short_questions_and_names_need_more_evidence() -> None:
     scores = [share / 1000 for share in range(1000)]
 
     def least(found: Evidence) -> float:
@@ -126,7 +128,7 @@ def test_more_is_asked_of_large_shelves_short_questions_and_names() -> None:
     assert least(replace(FAIR, worth=2.0)) < usual
 
 
-def test_a_little_below_the_bar_is_a_guess_and_far_below_nothing(lanterns: Shelf) -> None:
+def test_a_score_a_little_below_the_threshold_is_a_guess_and_far_below_nothing(lanterns: Shelf) -> None:
     sides = {"How long does a candle burn?": (True, False), "Who is the mayor of Lisbon?": (False, False)}
     for question, expected in sides.items():
         ranked = lanterns.search(question)
@@ -135,14 +137,14 @@ def test_a_little_below_the_bar_is_a_guess_and_far_below_nothing(lanterns: Shelf
     assert margin(bar) - margin(replace(bar, share=0.4)) == pytest.approx(0.1)
 
 
-def test_likeness_speaks_for_and_against() -> None:
+def test_vector_similarity_counts_for_and_against_an_answer() -> None:
     assert confident(FAIR)
     assert not confident(replace(FAIR, likeness=0.5))
     assert confident(replace(FAIR, share=0.2, likeness=0.75))
     assert not confident(replace(FAIR, share=0.2))
 
 
-def test_a_passage_that_is_nearer_than_all_others_is_likelier_the_answer() -> None:
+def test_a_passage_much_nearer_than_the_others_is_more_likely_the_answer() -> None:
     doubtful = replace(FAIR, share=0.3, likeness=BGE_SMALL.even)
     assert not confident(doubtful)
     assert confident(replace(doubtful, lead=0.2))
@@ -193,7 +195,7 @@ def test_a_name_that_no_passage_says_in_full_needs_more() -> None:
     assert not dragons.search("Where does the black dragon sleep at night?").evidence.unsaid
 
 
-def test_a_name_asks_for_less_on_a_small_shelf() -> None:
+def test_a_name_needs_less_evidence_on_a_small_shelf() -> None:
     """It says each name once or twice, and few names of other books."""
     name = replace(FAIR, name=True)
     lower = [
@@ -205,14 +207,14 @@ def test_a_name_asks_for_less_on_a_small_shelf() -> None:
     assert lower[3] == pytest.approx(lower[4])
 
 
-def test_what_a_foreign_question_is_asked_with_is_no_evidence(lanterns: Shelf) -> None:
+def test_the_question_words_of_a_foreign_question_are_no_evidence(lanterns: Shelf) -> None:
     """Few passages say that something happens, and many that something works."""
     plain, asked = "vela apagada?", "O que acontece com a vela apagada, como funciona?"
     words = [lanterns.search(question, language="pt").evidence.words for question in (plain, asked)]
     assert words == [2, 2]
 
 
-def test_a_question_of_function_words_asks_nothing() -> None:
+def test_a_question_of_function_words_has_no_answer() -> None:
     assert not confident(Evidence(likeness=0.9, size=10))
 
 
@@ -226,7 +228,7 @@ FILLER = "".join(
 )
 
 
-def test_a_heading_that_any_book_has_names_nothing() -> None:
+def test_a_heading_that_any_book_has_is_no_confident_answer() -> None:
     generic = ("Introduction", "Name", "Examples", "How does it work?", "Overview")
     text = "".join(f"## {name}\n\nWhat stands here is about the village.\n\n" for name in generic)
     village = shelf(village=f"# Village\n\n{text}## Tireless\n\nYou need no sleep.\n\n{FILLER}")
@@ -246,7 +248,7 @@ def test_a_heading_that_any_book_has_names_nothing() -> None:
     assert aldeia.search("Moinho").confident
 
 
-def test_a_heading_that_many_sections_of_a_book_bear_names_none_of_them() -> None:
+def test_a_heading_that_many_sections_share_identifies_none_of_them() -> None:
     def houses(count: int) -> Shelf:
         rooms = "".join(f"## House {n}\n\nIt has a door.\n\n### Cellar\n\nDark.\n\n" for n in range(count))
         return shelf(houses=f"# Houses\n\n{rooms}{FILLER}")
@@ -255,7 +257,7 @@ def test_a_heading_that_many_sections_of_a_book_bear_names_none_of_them() -> Non
     assert not houses(6).search("Cellar").confident
 
 
-def test_a_name_whose_words_no_passage_holds_together_is_nobodys() -> None:
+def test_a_name_whose_words_never_occur_together_counts_against_an_answer() -> None:
     question = "Which band recorded the live album called Silver Harbour at the river festival?"
     text = (
         "# Bands\n\n## Millers\n\nThe band recorded a live album called {} at the river festival.\n\n"
@@ -265,7 +267,7 @@ def test_a_name_whose_words_no_passage_holds_together_is_nobodys() -> None:
     assert shelf(bands=text.format("Copper Hill") + FILLER).search(question).evidence.apart == 1
 
 
-def test_capitals_tell_names_only_inside_a_sentence() -> None:
+def test_capitals_mark_names_only_inside_a_sentence() -> None:
     assert names("Who sang Maiden Japan, and when?") == [["Maiden", "Japan"]]
     assert names("Maiden Japan") == names("WHO SANG IT?") == names("How Does Sneak Attack Work") == []
     assert names("does the Mayor of Little Rock know Amy Johnson?") == [

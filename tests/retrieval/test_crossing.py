@@ -46,7 +46,7 @@ async def table(resources: Resources) -> str:
     return book_table(await resources.library.books("local"), words("en"))
 
 
-async def test_vectors_for_another_language_are_made_once_somebody_asks_in_it(
+async def test_vectors_for_another_language_are_made_after_the_first_question_in_it(
     tmp_path: Path, resources: Resources, letters: Letters
 ) -> None:
     await add(resources, write(tmp_path / "north.md", 1, 100))
@@ -66,7 +66,7 @@ async def test_vectors_for_another_language_are_made_once_somebody_asks_in_it(
     assert {name for name, _ in letters.asked} == {E5_ENPT, ONE}
 
 
-async def test_the_language_that_a_space_has_set_asks_for_them_before_anybody_does(
+async def test_the_language_of_a_space_triggers_them_before_the_first_question(
     tmp_path: Path, resources: Resources
 ) -> None:
     await add(resources, write(tmp_path / "north.md", 1, 100))
@@ -86,7 +86,7 @@ async def test_the_language_that_a_space_has_set_asks_for_them_before_anybody_do
     assert await notices(resources, PORTUGUESE) == []
 
 
-async def test_languages_that_no_model_here_compares_are_told_what_would(
+async def test_for_other_language_pairs_the_bot_says_which_model_would_work(
     tmp_path: Path, resources: Resources
 ) -> None:
     await add(resources, write(tmp_path / "north.md", 1))
@@ -97,14 +97,14 @@ async def test_languages_that_no_model_here_compares_are_told_what_would(
     assert "another language" not in await table(resources)
 
 
-async def test_the_model_of_both_languages_is_to_be_had_by_them(resources: Resources) -> None:
+async def test_languages_that_the_first_model_lacks_get_the_model_of_both(resources: Resources) -> None:
     embedding = resources.embedding
     speaking = [await embedding.speaking(languages) for languages in (["en"], ["pt"], ["pt", "en"], ["nl"])]
     assert [model and model.name for model in speaking] == [ONE, E5_ENPT, E5_ENPT, None]
     assert speaking[1] is speaking[2] is await embedding.other(), "one copy in memory"
 
 
-async def test_a_book_that_comes_later_is_left_to_its_words_until_it_has_them_too(
+async def test_a_book_added_later_is_searched_by_words_until_it_has_vectors_too(
     tmp_path: Path, resources: Resources
 ) -> None:
     await add(resources, write(tmp_path / "north.md", 1))
@@ -121,7 +121,7 @@ async def test_a_book_that_comes_later_is_left_to_its_words_until_it_has_them_to
     assert await resources.records.documents.without_other_vectors(E5_ENPT) == []
 
 
-async def test_they_go_on_where_they_were_left_and_come_again_with_the_folder(
+async def test_the_vectors_continue_after_a_stop_and_are_made_again_if_the_folder_is_lost(
     tmp_path: Path, resources: Resources
 ) -> None:
     (book,) = await add(resources, write(tmp_path / "north.md", 1, 100))
@@ -154,7 +154,7 @@ class Crowded:
         return own
 
 
-async def test_a_question_is_compared_without_what_all_questions_share(
+async def test_the_common_direction_of_all_questions_is_removed_before_comparing(
     tmp_path: Path, resources: Resources, letters: Letters
 ) -> None:
     def load(name: str) -> Embedder:
@@ -169,7 +169,7 @@ async def test_a_question_is_compared_without_what_all_questions_share(
         assert "mill" in found.passages[0].text
 
 
-async def test_a_model_that_cannot_be_had_leaves_the_words(tmp_path: Path, resources: Resources) -> None:
+async def test_without_the_model_the_search_uses_words(tmp_path: Path, resources: Resources) -> None:
     resources.embedding.load = Letters(ONE, languages={ONE: frozenset({"en"})}).load
     await add(resources, write(tmp_path / "north.md", 1))
     assert await notices(resources, PORTUGUESE) == [SOON]
@@ -178,7 +178,7 @@ async def test_a_model_that_cannot_be_had_leaves_the_words(tmp_path: Path, resou
 
 
 @pytest.mark.parametrize("languages", [None, frozenset({"en", "pt"})])
-async def test_a_model_of_both_languages_needs_no_second_one(
+async def test_a_model_of_both_languages_needs_no_second_model(
     tmp_path: Path, resources: Resources, languages: frozenset[str] | None
 ) -> None:
     known = {} if languages is None else {ONE: languages}

@@ -16,7 +16,7 @@ LAMPS = [0, 5, 7, 6, 2]
 FIRE = [0, 8, 9, 2]
 
 
-def test_a_text_has_the_mean_of_its_tokens_alone_and_beside_a_longer_one(tmp_path: Path) -> None:
+def test_a_text_has_the_same_mean_of_tokens_alone_and_beside_a_longer_one(tmp_path: Path) -> None:
     packed = PackedE5()
     packed.write(tmp_path / "model.bin")
     model = E5("e5", tmp_path / "model.bin", tokens=32, threads=1)
@@ -29,7 +29,7 @@ def test_a_text_has_the_mean_of_its_tokens_alone_and_beside_a_longer_one(tmp_pat
     assert np.abs(expected[0] - expected[1]).max() > 0.5, "else the test could not fail"
 
 
-def test_the_states_of_the_last_layer_have_the_mean_of_the_text(tmp_path: Path) -> None:
+def test_the_last_layers_states_average_to_the_texts_vector(tmp_path: Path) -> None:
     PackedE5().write(tmp_path / "model.bin")
     model = E5("e5", tmp_path / "model.bin", tokens=32, threads=1)
     states = model.states("lamps mill")
@@ -43,7 +43,7 @@ def test_a_long_text_is_cut(tmp_path: Path) -> None:
     assert np.array_equal(model.means(["lamps mill fire fire"]), model.means(["lamps mill"]))
 
 
-def test_questions_and_passages_are_told_apart_and_have_length_one(tmp_path: Path) -> None:
+def test_questions_and_passages_have_different_prefixes_and_length_one(tmp_path: Path) -> None:
     (tmp_path / E5_ENPT).mkdir()
     PackedE5().write(tmp_path / E5_ENPT / "model.bin")
     model = embedder(E5_ENPT, tmp_path, threads=1)

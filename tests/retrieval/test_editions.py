@@ -63,7 +63,7 @@ def ids(result: SearchResult) -> set[str]:
 
 
 @pytest.mark.parametrize("verb", ["replace", "reindex"] if ALL else ["replace"])
-async def test_of_many_questions_at_a_time_each_is_answered_from_one_edition(
+async def test_each_of_many_simultaneous_questions_is_answered_from_one_edition(
     tmp_path: Path, resources: Resources, verb: str
 ) -> None:
     books = [write(tmp_path / name, 1, 16) for name in ("north.md", "south.md")]
@@ -102,7 +102,7 @@ async def test_of_many_questions_at_a_time_each_is_answered_from_one_edition(
     assert sum(ids(answer) <= new for answer in answers) >= ASKERS
 
 
-async def test_what_is_built_or_replaced_takes_no_place_among_the_nearest(
+async def test_an_edition_that_is_not_on_the_shelf_takes_no_place_among_the_nearest(
     tmp_path: Path, resources: Resources
 ) -> None:
     """The new edition's passages are the same words, and so as near as those of the old one."""
@@ -232,7 +232,7 @@ async def test_without_either_model_a_shelf_is_searched_by_words_and_keeps_its_v
 
 
 @pytest.mark.parametrize("at", ["embedder", "embed:rules:0", "embed:rules:1", "swap"][0 if ALL else 2 :])
-async def test_a_job_that_is_given_up_leaves_the_old_book_and_nothing_else(
+async def test_a_cancelled_job_leaves_only_the_old_book(
     tmp_path: Path, resources: Resources, at: str
 ) -> None:
     old = await add(resources, write(tmp_path / "north.md", 1, 70))
@@ -251,7 +251,7 @@ async def test_a_job_that_is_given_up_leaves_the_old_book_and_nothing_else(
     assert await resources.records.documents.unseen("local", "rules") == set()
 
 
-async def test_what_could_not_be_kept_leaves_no_file_behind(tmp_path: Path, resources: Resources) -> None:
+async def test_a_failed_addition_leaves_no_file_behind(tmp_path: Path, resources: Resources) -> None:
     (old,) = await add(resources, write(tmp_path / "north.md", 1))
     held, keep = threading.Event(), resources.intake._keep_original
 
@@ -294,7 +294,7 @@ class Stuck(ChromaVectors):
         raise StorageFault("full", "no room")
 
 
-async def test_a_job_is_done_though_what_it_replaced_cannot_be_cleared_away(
+async def test_a_job_succeeds_even_if_the_old_edition_cannot_be_deleted(
     tmp_path: Path, resources: Resources
 ) -> None:
     north, south = [write(tmp_path / name, 1) for name in ("north.md", "south.md")]
@@ -306,7 +306,7 @@ async def test_a_job_is_done_though_what_it_replaced_cannot_be_cleared_away(
     assert [job.state for job in await resources.jobs.list("local")] == ["done", "done"]
 
 
-async def test_it_is_said_when_a_new_book_is_searched_by_another_model_than_the_old_ones(
+async def test_a_note_says_when_a_new_book_has_another_model_than_the_old_ones(
     tmp_path: Path,
 ) -> None:
     letters, say = Letters(ONE, OTHER), words("en")

@@ -23,7 +23,7 @@ def test_the_model_none_means_no_embedder(tmp_path: Path) -> None:
         ("openai:", "embedding.unknown"),
     ],
 )
-def test_what_is_missing_is_named(tmp_path: Path, model: str, key: str) -> None:
+def test_the_missing_package_is_named(tmp_path: Path, model: str, key: str) -> None:
     with pytest.raises(UserError) as refused:
         embedder(model, tmp_path)
     assert refused.value.key == key

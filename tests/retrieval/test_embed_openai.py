@@ -24,7 +24,7 @@ def made(service: EmbeddingService, model: str = MODEL, key: str | None = KEY) -
     return OpenAIEmbedder(model, api_key=key, base_url=service.base_url)
 
 
-async def test_passages_come_in_order_and_of_length_one() -> None:
+async def test_vectors_come_in_order_and_have_length_one() -> None:
     async with EmbeddingService(key=KEY) as service:
         model = made(service)
         texts = [f"passage number {n}" for n in range(300)]
@@ -79,7 +79,7 @@ async def test_without_a_key_no_header_is_sent_and_the_environment_is_not_read(
         (Fault(200, {"Content-Type": "application/json"}, body='{"data": []}'), 1, "unreadable answer"),
     ],
 )
-async def test_a_fault_is_one_sentence_without_the_key(fault: Fault, times: int, reason: str) -> None:
+async def test_an_error_is_one_sentence_without_the_key(fault: Fault, times: int, reason: str) -> None:
     async with EmbeddingService(key=KEY, faults=[fault] * times) as service:
         with pytest.raises(UserError) as failed:
             await asyncio.to_thread(made(service).passages, ["a text"])
@@ -93,7 +93,7 @@ async def test_a_fault_is_one_sentence_without_the_key(fault: Fault, times: int,
     assert len(service.requests) == times
 
 
-async def test_a_passing_fault_is_asked_again() -> None:
+async def test_a_temporary_error_is_retried() -> None:
     faults = [Fault(429, SOON), Fault(500, SOON), Fault(drop=True)]
     async with EmbeddingService(key=KEY, faults=faults) as service:
         vectors = await asyncio.to_thread(made(service).passages, ["a text"])
@@ -101,7 +101,7 @@ async def test_a_passing_fault_is_asked_again() -> None:
         assert len(service.requests) == 4
 
 
-async def test_a_wrong_key_and_an_unknown_model_are_told_apart() -> None:
+async def test_a_wrong_key_and_an_unknown_model_are_distinguished() -> None:
     async with EmbeddingService(key=KEY) as service:
         for model, reason in (
             (made(service, key="sk-wrong-key-1234567"), "HTTP 401 invalid_api_key"),
@@ -114,7 +114,7 @@ async def test_a_wrong_key_and_an_unknown_model_are_told_apart() -> None:
         assert len(service.requests) == 2
 
 
-async def test_vectors_of_another_size_are_no_answer() -> None:
+async def test_vectors_of_another_size_are_refused() -> None:
     short = (
         '{"object": "list", "model": "m", "data": [{"object": "embedding", "index": 0, "embedding": [1.0]}]}'
     )

@@ -21,12 +21,12 @@ def test_a_quote_matches_letters_and_digits_from_its_own_source() -> None:
     assert score(gold, [Passage("b.md", "two words")]).recall_10 == 0
 
 
-def test_size_buys_no_recall() -> None:
+def test_larger_passages_do_not_raise_recall() -> None:
     one = score([Gold("a", "needle")], [Passage("a", "x " * 1999 + "needle")])
     assert (one.recall_5, one.recall_4k) == (1, 0)
 
 
-async def test_a_file_of_questions_is_asked(tmp_path: Path) -> None:
+async def test_a_file_of_questions_is_evaluated(tmp_path: Path) -> None:
     file = tmp_path / "q.jsonl"
     file.write_text(
         '{"id": "1", "query": "q", "gold": [{"source": "a", "quote": "x"}]}\n\n', encoding="utf-8"
@@ -44,7 +44,7 @@ async def test_a_file_of_questions_is_asked(tmp_path: Path) -> None:
     ]
 
 
-async def test_failed_questions_are_named_and_strangers_counted_apart(tmp_path: Path) -> None:
+async def test_failed_questions_are_named_and_unrelated_ones_counted_separately(tmp_path: Path) -> None:
     gold = '"gold": [{"source": "a", "quote": "x"}]'
     lines = [
         f'{{"id": "{name}", "query": "{name}", {gold}}}' for name in ("found", "late", "lost", "half", "shy")

@@ -35,7 +35,7 @@ def test_a_folder_is_walked_in_order_and_only_readable_kinds_count(folder: Path)
     assert refused == []
 
 
-def test_what_a_folder_has_of_other_kinds_is_counted_by_kind(folder: Path) -> None:
+def test_files_of_other_kinds_in_a_folder_are_counted_by_kind(folder: Path) -> None:
     for name in ("b.png", "more/c.PNG", "more/notes", ".hidden.zip"):
         (folder / name).touch()
     assert passed_over([str(folder), str(folder / "b.md")]) == {".png": 3, "": 1}
@@ -57,7 +57,7 @@ def test_each_bad_file_gets_its_reason(folder: Path) -> None:
     }
 
 
-def test_a_file_that_was_named_is_told_why_it_cannot_be_read(folder: Path) -> None:
+def test_a_named_file_gets_the_reason_why_it_cannot_be_read(folder: Path) -> None:
     assert reasons(folder / "picture.png", folder / "nowhere.md", folder / "https:/example.org/book.pdf") == {
         "book.pdf": "library.file_link",
         "picture.png": "library.file_kind",
@@ -65,7 +65,7 @@ def test_a_file_that_was_named_is_told_why_it_cannot_be_read(folder: Path) -> No
     }
 
 
-def test_a_name_that_cannot_be_said_is_refused_and_one_deep_down_is_found(folder: Path) -> None:
+def test_an_unprintable_name_is_refused_and_a_deeply_nested_file_is_found(folder: Path) -> None:
     odd = os.fsdecode(os.fsencode(folder) + b"/caf\xe9.md")
     Path(odd).write_text("# Odd")
     assert reasons(folder) == reasons(Path(odd)) == {"caf\ufffd.md": "library.file_name"}
@@ -94,7 +94,7 @@ def test_a_file_that_grew_after_it_was_listed_is_refused(folder: Path) -> None:
     assert caught.value.values["mb"] == megabytes(LIMIT + 1_000_000), "not what was read of it"
 
 
-def test_a_file_that_has_gone_meanwhile_is_refused(folder: Path) -> None:
+def test_a_file_deleted_meanwhile_is_refused(folder: Path) -> None:
     with pytest.raises(UserError) as caught:
         read_whole(str(folder / "gone.md"), LIMIT)
     assert caught.value.key == "library.file_missing"

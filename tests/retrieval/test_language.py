@@ -5,7 +5,7 @@ from __future__ import annotations
 from bot.retrieval.language import detect_question
 
 
-def test_the_worlds_languages_are_told_from_short_questions() -> None:
+def test_languages_are_recognised_from_short_questions() -> None:
     told = {
         "Hoeveel kost een zwaard?": "nl",
         "Wat gebeurt er als ik vastgegrepen ben?": "nl",
@@ -25,7 +25,7 @@ def test_the_worlds_languages_are_told_from_short_questions() -> None:
             assert detect_question(question, shelf) == language, (question, shelf)
 
 
-def test_a_shelfs_own_language_stays_its_own() -> None:
+def test_a_question_in_the_shelfs_language_is_recognised() -> None:
     assert detect_question("Сколько стоит длинный меч?", ["ru"]) == "ru"
     assert detect_question("меч", ["ru"]) is None  # too little to say; so it is the books'
     assert detect_question("Hoeveel kost een zwaard?", ["nl", "en"]) == "nl"

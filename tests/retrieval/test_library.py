@@ -39,14 +39,14 @@ async def library(folder: Path, settings: str) -> AsyncIterator[Resources]:
         await resources.close()
 
 
-async def test_a_passage_is_handed_on_as_it_was_found(tmp_path: Path) -> None:
+async def test_a_passage_is_returned_as_it_was_found(tmp_path: Path) -> None:
     async with library(tmp_path, "[retrieval]\nchild_chars = 200\nparent_chars = 200\n") as resources:
         result = await resources.library.search("local", "rules", "Where does the fourth road lead?")
     assert all(len(passage.text) <= 200 for passage in result.passages)
     assert "fourth" in result.passages[0].text
 
 
-async def test_a_wider_window_grows_within_the_section_and_is_handed_on_once(tmp_path: Path) -> None:
+async def test_a_wider_window_stays_within_the_section_and_is_returned_once(tmp_path: Path) -> None:
     async with library(tmp_path, "[retrieval]\nchild_chars = 200\nparent_chars = 2000\n") as resources:
         result = await resources.library.search("local", "rules", "Where does the fourth road lead?")
     best = result.passages[0].text
@@ -56,7 +56,7 @@ async def test_a_wider_window_grows_within_the_section_and_is_handed_on_once(tmp
     assert sum("Paragraph" in passage.text for passage in result.passages) == 1
 
 
-async def test_a_section_comes_with_what_its_author_refers_to_and_what_lies_below_it(tmp_path: Path) -> None:
+async def test_a_section_comes_with_its_references_and_subsections(tmp_path: Path) -> None:
     async with library(tmp_path, "") as resources:
         (section,) = await resources.library.sections_named("local", None, "cold")
     assert section.text.startswith("See also Walking")
@@ -82,7 +82,7 @@ async def test_a_removed_book_is_found_no_more(tmp_path: Path) -> None:
         assert not list((resources.config.data_dir / "originals").iterdir())
 
 
-async def test_a_shelf_that_is_not_there_is_said_to_be_so_where_others_are(tmp_path: Path) -> None:
+async def test_a_missing_shelf_is_reported_together_with_the_existing_ones(tmp_path: Path) -> None:
     async with library(tmp_path, "") as resources:
         for of in (resources.library.books, resources.library.rows):
             assert len(await of("local", "rules")) == 1
@@ -94,7 +94,7 @@ async def test_a_shelf_that_is_not_there_is_said_to_be_so_where_others_are(tmp_p
             assert caught.value.values == {"shelf": "ruels", "shelves": "rules"}
 
 
-async def test_a_name_that_no_heading_bears_comes_with_what_stands_around_it(tmp_path: Path) -> None:
+async def test_a_name_that_is_no_heading_comes_with_its_surrounding_text(tmp_path: Path) -> None:
     async with library(tmp_path, "[retrieval]\nchild_chars = 200\nparent_chars = 200\n") as resources:
         name = await resources.library.search("local", "rules", "fourth road")
         heading = await resources.library.search("local", "rules", "cold")
@@ -102,7 +102,7 @@ async def test_a_name_that_no_heading_bears_comes_with_what_stands_around_it(tmp
     assert all(len(passage.text) <= 200 for passage in heading.passages)
 
 
-async def test_a_name_is_answered_where_a_passage_says_it_in_a_row(tmp_path: Path) -> None:
+async def test_a_name_is_answered_if_a_passage_has_its_words_in_sequence(tmp_path: Path) -> None:
     example = Path(__file__).parents[2] / "examples" / "lanterns.md"
     async with library(tmp_path, "") as resources:
         item = Item("lanterns.md", str(example))

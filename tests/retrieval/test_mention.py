@@ -51,7 +51,7 @@ def test_what_is_x_needs_a_passage_about_x() -> None:
         assert fate.ask(f"O que {of}?").confident, of
 
 
-def test_a_phrase_that_no_heading_bears_is_found_where_it_stands_in_a_row() -> None:
+def test_a_phrase_that_is_no_heading_is_found_if_its_words_are_in_sequence() -> None:
     fate, lanterns = Book("fate-acelerado.md"), Book("lanterns.md")
     for name in ("Sair de cena", "conflito físico"):
         assert fate.ask(name).confident, name
@@ -62,7 +62,7 @@ def test_a_phrase_that_no_heading_bears_is_found_where_it_stands_in_a_row() -> N
         assert not lanterns.ask(name).confident, f"{name}: its words stand there, the phrase does not"
 
 
-def test_a_heading_that_many_sections_bear_answers() -> None:
+def test_a_heading_of_many_sections_answers() -> None:
     trades = ("Mason", "Ferryman", "Cooper", "Smith", "Weaver", "Baker")
     sections = (
         f"## {trade}\n\n### Tools\n\nA {trade.lower()} begins with a chest of these.\n" for trade in trades

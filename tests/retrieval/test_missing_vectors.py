@@ -79,7 +79,7 @@ async def test_books_that_a_job_left_without_vectors_get_them(
     assert await notices(resources) == []
 
 
-async def test_a_book_goes_on_where_it_was_left(
+async def test_making_vectors_continues_where_it_stopped(
     tmp_path: Path, resources: Resources, letters: Letters
 ) -> None:
     (book,) = await add(resources, write(tmp_path / "north.md", 1, 100))
@@ -92,7 +92,7 @@ async def test_a_book_goes_on_where_it_was_left(
         assert await states(resources) == {("ready", ONE)}
 
 
-async def test_damaged_vectors_are_set_aside_and_made_again(tmp_path: Path, resources: Resources) -> None:
+async def test_damaged_vectors_are_moved_aside_and_made_again(tmp_path: Path, resources: Resources) -> None:
     await add(resources, write(tmp_path / "north.md", 1))
     assert await notices(resources) == []
     await resources.vectors.release_memory()
@@ -121,7 +121,7 @@ async def test_a_job_that_meets_damaged_vectors_says_so_and_leaves_the_rest_to_t
     assert len(await resources.records.documents.list("local", "rules")) == 2
 
 
-async def test_a_folder_of_vectors_that_is_gone_is_made_again(tmp_path: Path, resources: Resources) -> None:
+async def test_a_missing_folder_of_vectors_is_made_again(tmp_path: Path, resources: Resources) -> None:
     await add(resources, write(tmp_path / "north.md", 1))
     await resources.vectors.release_memory()
     shutil.rmtree(resources.config.data_dir / "chroma")

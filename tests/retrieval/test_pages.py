@@ -95,7 +95,7 @@ def where(passages: Sequence[Passage], words: str) -> int | None:
     [(160, 160), (400, 400), (160, 800), (160, 2000), (800, 2000)],
     ids=["a chunk a page", "chunks over pages", "grown", "grown far", "large"],
 )
-async def test_a_quote_stands_on_the_page_on_which_it_begins(
+async def test_a_quote_has_the_page_on_which_it_begins(
     tmp_path: Path, child_chars: int, parent_chars: int
 ) -> None:
     async with fortress(tmp_path, child_chars, parent_chars) as resources:
@@ -113,9 +113,7 @@ async def test_a_quote_stands_on_the_page_on_which_it_begins(
 
 
 @pytest.mark.parametrize(("name", "page"), [("The walls", 2), ("The moat", 10)])
-async def test_a_section_that_is_looked_up_begins_on_its_first_page(
-    tmp_path: Path, name: str, page: int
-) -> None:
+async def test_a_looked_up_section_has_its_first_page(tmp_path: Path, name: str, page: int) -> None:
     nobody: Any = _Silent()
     run = MemoryRun()
     async with fortress(tmp_path, 160, 160) as resources:

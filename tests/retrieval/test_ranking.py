@@ -20,19 +20,19 @@ def test_min_max_stays_in_range_and_keeps_the_order(scores: list[float]) -> None
 
 
 @given(keys=KEYS, trade=st.floats(0, 1), limit=st.integers(0, 25))
-def test_variety_chooses_each_at_most_once(keys: list[int], trade: float, limit: int) -> None:
+def test_variety_chooses_each_passage_at_most_once(keys: list[int], trade: float, limit: int) -> None:
     chosen = mmr(
         keys, [1 / (1 + key) for key in keys], lambda a, b: float(a % 3 == b % 3), limit=limit, trade=trade
     )
     assert len(chosen) == len(set(chosen)) == min(limit, len(keys))
 
 
-def test_variety_passes_over_a_double() -> None:
+def test_variety_skips_a_duplicate() -> None:
     alike = {("a", "b"), ("b", "a")}
     assert mmr("abc", [1.0, 0.9, 0.5], lambda x, y: float((x, y) in alike), limit=2, trade=0.5) == ["a", "c"]
 
 
-def test_how_far_the_nearest_passage_is_ahead_of_others() -> None:
+def test_the_lead_of_the_nearest_passage_is_measured() -> None:
     cosines = np.zeros(200, dtype=np.float32)
     cosines[:50] = np.linspace(0.9, 0.41, 50)
     assert lead(cosines, 100) == pytest.approx(0.09), "of the tenth among a hundred"
@@ -41,7 +41,7 @@ def test_how_far_the_nearest_passage_is_ahead_of_others() -> None:
     assert lead(np.zeros(200, dtype=np.float32), 200) is None
 
 
-def test_words_and_vectors_agree_where_one_passage_is_the_best_of_both() -> None:
+def test_words_and_vectors_agree_if_one_passage_is_best_in_both() -> None:
     cosines = np.linspace(0.5, 0.8, 20, dtype=np.float32)
     words = np.zeros(20, dtype=np.float32)
     words[19] = 4.0

@@ -122,7 +122,7 @@ async def looked_at(
 
 
 @given(new=SCORES, weight=st.floats(0, 10))
-def test_every_candidate_stays_and_what_was_not_scored_keeps_its_place(
+def test_unscored_candidates_keep_their_places_and_none_is_lost(
     new: list[float | None], weight: float
 ) -> None:
     old = [1 / (1 + at) for at in range(len(new))]
@@ -140,7 +140,9 @@ def test_a_heavy_new_score_decides_alone(new: list[float]) -> None:
 
 
 @given(scores=SCORES, weight=st.floats(0, 2))
-def test_neighbours_only_add_and_none_stays_none(scores: list[float | None], weight: float) -> None:
+def test_neighbours_only_raise_scores_and_unscored_passages_stay_unscored(
+    scores: list[float | None], weight: float
+) -> None:
     made = neighbour_scores([("section", at) for at in range(len(scores))], scores, weight)
     assert [one is None for one in made] == [score is None for score in scores]
     assert all(one >= 0 for one in made if one is not None)
@@ -176,21 +178,21 @@ def hit(ordinal: int, score: float, by: str = "search", section: int = 0) -> Hit
     return Hit(f"book:{ordinal}", "book", section, score, by)
 
 
-def test_what_a_passage_led_on_to_takes_the_best_new_score() -> None:
+def test_passages_found_through_another_get_the_best_new_score() -> None:
     pool = [hit(0, 3.0), hit(2, 2.9, "bridge"), hit(4, 1.0), hit(6, 0.9)]
     assert second_look(pool, {0: 5.0, 2: 4.0, 3: -9.0}, name=False) == [0, 1, 2, 3]
     assert second_look(pool, {0: -9.0, 2: 4.0, 3: 5.0}, name=False)[0] == 1
     assert second_look(pool, {}, name=False) == [0, 1, 2, 3]
 
 
-def test_a_name_is_told_beside_where_it_stands() -> None:
+def test_for_a_name_the_neighbours_of_the_best_passage_follow_it() -> None:
     pool = [hit(9, 1.0, section=1), hit(3, 0.99), hit(4, 0.98), hit(20, 0.9, section=2)]
     scores = {0: 5.0, 1: 9.0, 2: 4.0, 3: 0.0}
     assert second_look(pool, scores, name=False) == [1, 0, 2, 3]
     assert second_look(pool, scores, name=True) == [1, 2, 0, 3]
 
 
-async def test_a_second_look_moves_candidates_and_the_scores_still_fall(tmp_path: Path) -> None:
+async def test_reranking_moves_candidates_and_keeps_scores_descending(tmp_path: Path) -> None:
     plain, after, notices = await looked_at(settings(tmp_path), Counted(), QUESTION, {"en": ENGLISH})
     assert len(plain) == 3
     assert [candidate.chunk_id for candidate in after] != [candidate.chunk_id for candidate in plain]
@@ -206,14 +208,14 @@ async def test_only_as_many_candidates_as_configured_are_read(tmp_path: Path) ->
     assert after[2:] == plain[2:]
 
 
-async def test_what_time_did_not_reach_keeps_its_place(tmp_path: Path) -> None:
+async def test_candidates_beyond_the_time_limit_keep_their_places(tmp_path: Path) -> None:
     plain, after, _ = await looked_at(settings(tmp_path), Counted(most=2), QUESTION, {"en": ENGLISH})
     assert after[2:] == plain[2:]
     plain, after, _ = await looked_at(settings(tmp_path), Counted(most=0), QUESTION, {"en": ENGLISH})
     assert after == plain
 
 
-async def test_a_heading_that_was_asked_for_stays_in_front(tmp_path: Path) -> None:
+async def test_a_requested_heading_stays_first(tmp_path: Path) -> None:
     model = Counted()
     plain, after, _ = await looked_at(settings(tmp_path), model, "Northgate", {"en": ENGLISH})
     assert plain[0].titled
@@ -235,7 +237,7 @@ async def test_books_in_a_language_the_model_does_not_read_are_left_alone(
     assert notices == []
 
 
-async def test_among_books_of_two_languages_only_the_one_it_reads_is_sorted(tmp_path: Path) -> None:
+async def test_only_books_in_the_models_language_are_reranked(tmp_path: Path) -> None:
     question = "harbour travellers viajantes porto rope corda"
     books = {"en": ENGLISH, "pt": PORTUGUESE}
     model = Counted()
@@ -251,7 +253,7 @@ async def test_among_books_of_two_languages_only_the_one_it_reads_is_sorted(tmp_
     assert {text.partition(":")[0] for text in model.asked[0]} == {"en", "pt"}
 
 
-async def test_a_model_that_fails_leaves_the_plain_order_and_a_notice(tmp_path: Path) -> None:
+async def test_if_the_model_fails_the_plain_order_and_a_notice_remain(tmp_path: Path) -> None:
     plain, after, notices = await looked_at(settings(tmp_path), Broken(), QUESTION, {"en": ENGLISH})
     assert after == plain
     assert notices == ["rules.rerank_failed"]
@@ -335,24 +337,24 @@ def test_the_answer_scores_best(model: Reranker) -> None:
         assert sorted(scores)[-1] - sorted(scores)[-2] > 0.01
 
 
-def test_a_text_has_its_score_whatever_its_company(model: Reranker) -> None:
+def test_a_score_does_not_depend_on_the_other_texts(model: Reranker) -> None:
     texts = ["Wolves follow the smell of tallow.", "Bread. " * 90, "tallow"]
     together = model.scores("What attracts wolves?", texts, 30.0)
     assert together == [model.scores("What attracts wolves?", [text], 30.0)[0] for text in texts]
 
 
-def test_odd_texts_have_scores_too(model: Reranker) -> None:
+def test_unusual_texts_get_scores_too(model: Reranker) -> None:
     odd = ["", "\0", "…", "word " * 5000, "💡" * 700]
     assert len(model.scores("", odd, 60.0)) == len(odd)
     assert len(model.scores("why? " * 3000, odd, 60.0)) == len(odd)
 
 
-def test_no_time_means_no_scores(model: Reranker) -> None:
+def test_without_time_there_are_no_scores(model: Reranker) -> None:
     assert model.scores("What attracts wolves?", ["Wolves"], 0.0) == []
     assert model.scores("What attracts wolves?", [], 9.0) == []
 
 
-async def test_the_library_puts_what_answers_first(model: Reranker, tmp_path: Path) -> None:
+async def test_the_library_ranks_the_answer_first(model: Reranker, tmp_path: Path) -> None:
     plain, _ = await found_in_a_library(tmp_path / "plain", "none", MODELS)
     headings, notices = await found_in_a_library(tmp_path / "again", model.name, MODELS)
     assert notices == []

@@ -94,7 +94,7 @@ def test_terms_drop_accents_after_stemming() -> None:
     assert terms("The hunter’s 1,000 Arrow-Catching", "en") == ["the", "hunter", "1000", "arrow", "catch"]
 
 
-def test_signs_without_spaces_are_terms_in_pairs() -> None:
+def test_scripts_without_spaces_are_indexed_in_pairs() -> None:
     assert terms("火球术 3级 d20", "zh") == ["火球", "球术", "3", "级", "d20"]
     assert terms("魔", "zh") == ["魔"]
     assert len(terms("スペル", "ja")) == 2
@@ -161,7 +161,7 @@ def test_a_title_is_looked_up(shelf: Shelf, query: str, title: str, kind: str) -
     assert (found[0].title, found[0].kind) == (title, kind)
 
 
-def test_homonyms_of_two_books_are_both_found(shelf: Shelf) -> None:
+def test_equal_titles_in_two_books_are_both_found(shelf: Shelf) -> None:
     assert {found.document_id for found in shelf.lookup("Fireball")} == {"en", "pt"}
     assert {hit.document_id for hit in shelf.search("Fireball").hits[:2]} == {"en", "pt"}
 
@@ -176,7 +176,7 @@ def test_a_half_typed_title_is_completed(shelf: Shelf) -> None:
     assert shelf.complete("aco") == ["Ações"]
 
 
-def test_an_english_model_has_no_vote_on_portuguese(shelf: Shelf) -> None:
+def test_an_english_model_does_not_rank_portuguese(shelf: Shelf) -> None:
     english = Options(model_languages=frozenset({"en"}), lookup=False)
     without = shelf.search("explosão de chamas na zona", None, english)
     voted = shelf.search("explosão de chamas na zona", [("pt:0", 0.99), ("en:1", 0.98)], english)
@@ -185,7 +185,7 @@ def test_an_english_model_has_no_vote_on_portuguese(shelf: Shelf) -> None:
     assert shelf.search("xyzzy", [("pt:0", 0.99), ("pt:1", 0.5)], every).hits[0].chunk_id == "pt:0"
 
 
-def test_what_no_book_knows_is_not_answered(shelf: Shelf) -> None:
+def test_a_question_that_no_book_covers_is_not_answered(shelf: Shelf) -> None:
     assert shelf.search("Fireball").confident
     assert shelf.search("which creature takes damage from the explosion").confident
     assert not shelf.search("Who won the football championship in Argentina?").confident
@@ -196,11 +196,11 @@ def test_what_no_book_knows_is_not_answered(shelf: Shelf) -> None:
 @pytest.mark.parametrize(
     "query", ["😀😀", "'; DROP TABLE chunks; --", "a" * 100_000, "\x00", "((((", "word " * 20_000]
 )
-def test_a_strange_question_does_no_harm(shelf: Shelf, query: str) -> None:
+def test_an_odd_question_does_no_harm(shelf: Shelf, query: str) -> None:
     assert not shelf.search(query).confident
 
 
-def test_a_name_is_found_beside_where_it_is_mentioned_and_scores_still_fall() -> None:
+def test_a_name_is_found_beside_mentions_of_it_and_scores_stay_descending() -> None:
     filler = [f"## Place {n}\n\nThe hall of place {n} keeps lamps, ropes and a well.\n" for n in range(8)]
     told = "## Elsewhere\n\n" + "\n\n".join(
         [
@@ -219,7 +219,7 @@ def test_a_name_is_found_beside_where_it_is_mentioned_and_scores_still_fall() ->
         assert [hit.score for hit in found.hits] == sorted((hit.score for hit in found.hits), reverse=True)
 
 
-def test_a_heading_that_bears_a_part_of_a_name_stands_behind_a_text_that_says_the_other() -> None:
+def test_a_heading_with_part_of_a_name_ranks_behind_a_text_with_the_rest() -> None:
     text = """# Spells
 
 ## Hammer of Dawn
@@ -235,7 +235,7 @@ Priests ask for a floating shape of light, a spiritual help that stays beside th
     assert shelf.search("Hammer of Dawn").hits[0].by == "exact"
 
 
-def test_neither_a_names_number_nor_what_stands_in_parentheses_is_searched() -> None:
+def test_numbers_and_parentheses_of_a_name_are_not_searched() -> None:
     text = """# Steps
 
 ## Beginnings
@@ -254,7 +254,7 @@ A passion is what drives a hero. Passions have a percentage, and each passion ma
         assert asked.evidence == plain.evidence, name
 
 
-def test_what_a_good_passage_names_by_its_title_is_a_bridge() -> None:
+def test_a_title_named_in_a_good_passage_is_a_bridge_to_its_section() -> None:
     book = """# People
 
 ## Ada Holm
@@ -300,12 +300,12 @@ Ela ataca quando quer. Quanto custa uma delas depende do mestre.
 """
 
 
-def test_a_row_of_a_table_answers_before_a_heading_that_holds_nothing_but_its_name() -> None:
+def test_a_table_row_ranks_before_a_heading_without_text() -> None:
     hits = Shelf([shelved("pt", TRAVELLER)]).search("Quanto custa um cavalo de guerra?").hits
     assert hits[0].chunk_id == "pt:1"
 
 
-def test_what_one_row_says_together_counts_for_more_than_words_in_rows_apart() -> None:
+def test_words_in_one_row_count_for_more_than_in_separate_rows() -> None:
     table = "\n\n| Item | Cost |\n|---|---|\n"
     apart = ["grey rope", "grey tent", "tall lamp", "pale lamp"]
     together = ["grey lamp", "tall rope", "pale tent", "pale oar"]
@@ -348,7 +348,7 @@ def armoury() -> Shelf:
         "How much does a dagger weigh?",
     ],
 )
-def test_a_row_that_says_all_that_is_asked_answers_though_its_vector_is_unlike(question: str) -> None:
+def test_a_row_with_all_the_words_answers_even_if_its_vector_is_distant(question: str) -> None:
     shelf = armoury()
     monsters = [(f"en:{n}", 0.75 - n / 1000) for n in range(1, 40)]
     for votes in (None, [*monsters, ("en:0", 0.55)]):
@@ -356,7 +356,7 @@ def test_a_row_that_says_all_that_is_asked_answers_though_its_vector_is_unlike(q
         assert (ranked.hits[0].chunk_id, ranked.confident) == ("en:0", True)
 
 
-def test_a_row_that_says_half_of_what_is_asked_is_no_answer() -> None:
+def test_a_row_with_half_of_the_words_is_no_answer() -> None:
     assert not armoury().search("How much does a golden bell cost?", [("en:0", 0.55)]).confident
 
 
@@ -365,7 +365,7 @@ def test_a_row_is_not_found_outside_the_parts_searched() -> None:
     assert "en:0" not in [hit.chunk_id for hit in ranked.hits]
 
 
-def test_a_segment_without_rows_is_one_of_an_earlier_version() -> None:
+def test_a_segment_of_an_earlier_version_without_rows_is_read() -> None:
     made = chunks(read("a.md", TRAVELLER.encode()), child_chars=800, parent_chars=2000)
     new = Segment.build(made, "pt")
     old = Segment.from_bytes(replace(new, rows=None).to_bytes())
@@ -396,7 +396,7 @@ def test_a_section_that_is_looked_up_comes_in_the_books_order() -> None:
     assert [hit.score for hit in hits] == sorted((hit.score for hit in hits), reverse=True)
 
 
-def test_a_title_without_words_of_its_own_leads_to_what_stands_below_it() -> None:
+def test_a_title_without_text_leads_to_its_subsections() -> None:
     text = (
         "# Book\n\n## Weapons\n\n### Simple\n\nClubs.\n\n### Martial\n\nSwords.\n\n## End\n\nWeapons end.\n"
     )
@@ -415,7 +415,7 @@ def test_a_breadcrumb_means_one_of_several_homonyms() -> None:
     ]
 
 
-def test_what_the_best_passage_names_comes_right_behind_it() -> None:
+def test_sections_named_in_the_best_passage_come_right_after_it() -> None:
     people = (
         "# People\n\n## Ada Holm\n\nAda Holm, young and poor, painted the altar of Saint Brendan Abbey.\n"
     )

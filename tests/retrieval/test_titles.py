@@ -11,16 +11,16 @@ from bot.retrieval.titles import Titles, aliases, plain
     ("title", "alias"),
     [("1.1 North", "north"), ("2.10.3. Ferries", "ferries"), ("IV. Oil", "oil"), ("3) Wicks", "wicks")],
 )
-def test_a_title_is_known_without_its_number(title: str, alias: str) -> None:
+def test_a_title_is_found_without_its_number(title: str, alias: str) -> None:
     assert alias in aliases(title, "en")
 
 
 @pytest.mark.parametrize("title", ["12 Lanterns", "5e Rules", "7 Towers of Glass"])
-def test_a_number_of_things_stays(title: str) -> None:
+def test_a_number_that_counts_things_stays_in_a_title(title: str) -> None:
     assert [alias for alias in aliases(title, "en") if alias[0] not in "~"] == [title.casefold()]
 
 
-def test_a_title_is_known_without_what_numbers_it() -> None:
+def test_a_title_is_found_without_its_numbering() -> None:
     for title, alias in (
         ("Level 10: Tireless", "tireless"),
         ("Nível 3: Conjuração Inata", "conjuracao inata"),
@@ -37,7 +37,7 @@ def test_a_title_is_known_without_what_numbers_it() -> None:
     assert "tireless" not in aliases("Tireless Steps: 10", "en")
 
 
-def test_a_name_is_plain_without_its_number_and_what_stands_in_parentheses() -> None:
+def test_a_plain_name_has_no_number_and_no_parentheses() -> None:
     for name, expected in (
         ("Step 8: Passions", "Passions"),
         ("Capítulo 7: Sistema de Jogo", "Sistema de Jogo"),
@@ -52,7 +52,7 @@ def test_a_name_is_plain_without_its_number_and_what_stands_in_parentheses() -> 
         assert plain(name) == expected, name
 
 
-def test_what_stands_in_a_titles_parentheses_is_another_name() -> None:
+def test_the_parentheses_of_a_title_are_another_name_for_it() -> None:
     titles = [
         "Pontos de Vida (PV)",
         "HP (Hit Points)",

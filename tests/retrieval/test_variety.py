@@ -40,7 +40,7 @@ def hit(number: int, by: str = "search") -> Hit:
     limit=st.integers(0, 25),
     trade=st.floats(0, 1),
 )
-def test_each_is_chosen_at_most_once_and_titles_come_first(
+def test_passages_are_chosen_at_most_once_and_titles_come_first(
     marks: list[str], limit: int, trade: float
 ) -> None:
     hits = [hit(number, by) for number, by in enumerate(marks)]
@@ -57,7 +57,7 @@ def test_without_variety_the_order_is_plain(count: int, limit: int) -> None:
     assert np.all(np.diff([hit.score for hit in hits]) <= 0)
 
 
-async def test_a_library_passes_over_a_double(tmp_path: Path) -> None:
+async def test_a_library_skips_a_duplicate(tmp_path: Path) -> None:
     (tmp_path / "config.toml").write_text('[embedding]\nmodel = "none"\n', encoding="utf-8")
     (tmp_path / "book.md").write_text(BOOK, encoding="utf-8")
     resources = await Resources.open(

@@ -103,7 +103,7 @@ async def desk(db: Database) -> AsyncIterator[Desk]:
     await made.clips.close()
 
 
-async def test_a_clip_is_posted_once_its_text_stands(desk: Desk) -> None:
+async def test_a_clip_is_posted_once_its_text_is_shown(desk: Desk) -> None:
     await desk.clips.speak(asked("run", "x"), Speak(SCENE, "scene-1", "narrator"))
     for _ in range(50):
         await asyncio.sleep(0)
@@ -142,14 +142,14 @@ async def test_a_run_that_was_stopped_or_withdrawn_has_no_clip(desk: Desk, how: 
 
 
 @pytest.mark.parametrize("text", ["", "🎉", "---", "[1]"])
-async def test_nothing_to_say_is_no_clip(desk: Desk, text: str) -> None:
+async def test_an_empty_text_gets_no_clip(desk: Desk, text: str) -> None:
     desk.texts.set()
     await desk.clips.speak(asked("run", "x"), Speak(text, "scene-1"))
     await desk.clips.settled()
     assert desk.posted == []
 
 
-async def test_what_could_not_be_said_is_told_in_a_sentence(db: Database) -> None:
+async def test_a_sentence_names_what_could_not_be_said(db: Database) -> None:
     broken = FakeEngine(answers={"Mira waits.": Unspoken("crashed", "fake")})
     desk = Desk(db, config(), {"fake": broken})
     clip = await desk.clip(SCENE)
@@ -178,7 +178,7 @@ async def test_a_text_without_an_end_is_cut(db: Database) -> None:
     assert clip.note == "🔇 I read aloud for 10 minutes at most; please read the rest."
 
 
-async def test_a_service_is_paid_for_and_minds_the_cap(db: Database) -> None:
+async def test_a_speech_service_is_billed_and_respects_the_cap(db: Database) -> None:
     async with SpeechService() as service:
         own = ProviderConfig("openai", "openai", service.base_url, None)
         speaks = config(providers={"openai": own}, speech=SpeechConfig(voices=("openai",)))
@@ -200,7 +200,7 @@ async def test_a_service_is_paid_for_and_minds_the_cap(db: Database) -> None:
         await poor.speech.close()
 
 
-async def test_what_is_narrated_is_what_was_set(desk: Desk) -> None:
+async def test_only_the_chosen_thread_is_narrated(desk: Desk) -> None:
     request = asked("run", "x")
     assert not await desk.clips.narrates(request)
     await desk.settings.set(request.place, "a", NARRATE, ON, "thread")
@@ -209,7 +209,7 @@ async def test_what_is_narrated_is_what_was_set(desk: Desk) -> None:
     assert not await desk.clips.narrates(asked("run", "x", space="other"))
 
 
-async def test_what_a_crash_cut_off_is_made_after_the_next_start_and_what_was_posted_is_not(
+async def test_after_a_crash_unposted_clips_are_made_and_posted_ones_are_not(
     db: Database,
 ) -> None:
     async def request_of(space: str, run: str) -> Request | None:
@@ -236,7 +236,7 @@ async def test_what_a_crash_cut_off_is_made_after_the_next_start_and_what_was_po
     assert third.clips.waiting == 0
 
 
-async def test_a_clip_of_an_ended_process_is_made_even_if_its_request_cannot_be_read_at_first(
+async def test_a_clip_of_an_ended_process_is_made_even_if_its_request_is_unreadable_at_first(
     db: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     unreadable = {"second"}
@@ -264,7 +264,7 @@ async def test_a_clip_of_an_ended_process_is_made_even_if_its_request_cannot_be_
     await second.clips.close()
 
 
-async def test_a_clip_that_is_being_posted_is_there_before_it_is_taken_back(db: Database) -> None:
+async def test_a_clip_that_is_being_posted_is_posted_before_it_is_deleted(db: Database) -> None:
     begun, go, done = asyncio.Event(), asyncio.Event(), list[str]()
 
     class Slow(Desk):

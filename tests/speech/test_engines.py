@@ -95,7 +95,7 @@ async def test_after_a_kill_the_next_sentence_is_said() -> None:
 
 
 @pytest.mark.slow
-async def test_who_does_not_want_the_answer_leaves_the_next_one_whole() -> None:
+async def test_a_cancelled_sentence_leaves_the_next_one_whole() -> None:
     engine = Hibari()
     saying = asyncio.create_task(engine.say("The first sentence, which nobody wants.", "", 1.0, "en"))
     await asyncio.sleep(0)
@@ -106,7 +106,7 @@ async def test_who_does_not_want_the_answer_leaves_the_next_one_whole() -> None:
 
 
 @pytest.mark.slow
-async def test_an_idle_process_is_let_go() -> None:
+async def test_an_idle_process_is_ended() -> None:
     engine = Hibari(idle_s=0.5)
     assert await why(engine) == "said"
     pid = engine.pid
@@ -150,7 +150,7 @@ async def test_an_idle_process_is_let_go() -> None:
         (READY + 'sys.stdout.write("x" * 200000); sys.stdout.flush(); time.sleep(60)', "noise"),
     ],
 )
-async def test_a_process_that_misbehaves_costs_its_sentence(code: str, outcome: str) -> None:
+async def test_a_process_that_misbehaves_loses_only_its_sentence(code: str, outcome: str) -> None:
     engine = child(code)
     assert await why(engine) == outcome
     await engine.close()
@@ -246,12 +246,14 @@ def program(folder: Path, code: str) -> str:
         ("sys.stdout.close(); time.sleep(600)", "hangs"),
     ],
 )
-async def test_a_program_that_misbehaves_costs_its_sentence(tmp_path: Path, code: str, outcome: str) -> None:
+async def test_a_program_that_misbehaves_loses_only_its_sentence(
+    tmp_path: Path, code: str, outcome: str
+) -> None:
     engine = Espeak(program(tmp_path, code), timeout_s=1.0 if outcome == "hangs" else 60.0)
     assert await why(engine) == outcome
 
 
-async def test_espeak_is_given_no_strange_names(tmp_path: Path) -> None:
+async def test_espeak_gets_only_known_voice_names(tmp_path: Path) -> None:
     absent = Espeak(str(tmp_path / "nothing"))
     assert await why(absent, voice="-w/etc/x") == "no_voice"
     assert await why(absent, voice="$(id)") == "no_voice"
@@ -262,7 +264,7 @@ async def test_espeak_is_given_no_strange_names(tmp_path: Path) -> None:
     assert not Espeak().reads("en", "pt-br")
 
 
-async def test_a_service_says_it_or_says_why_not() -> None:
+async def test_a_service_speaks_or_says_why_it_does_not() -> None:
     async with SpeechService(key="sk-1") as service:
         engine = service_at(service.base_url, "sk-1", timeout_s=30.0)
         assert await why(engine) == "said"
@@ -292,7 +294,7 @@ async def test_a_service_says_it_or_says_why_not() -> None:
     assert await why(service_at(None)) == "absent"
 
 
-def test_pipers_voices_are_files(tmp_path: Path) -> None:
+def test_piper_voices_are_read_from_files(tmp_path: Path) -> None:
     assert Piper(None).voices == ()
     for name, about in (
         ("pt_BR-faber", '{"language": {"code": "pt_BR"}, "espeak": {"voice": "pt-br"}}'),
@@ -308,5 +310,5 @@ def test_pipers_voices_are_files(tmp_path: Path) -> None:
     assert not engine.reads("pt", "half")
 
 
-async def test_a_piper_voice_that_is_not_there_is_told(tmp_path: Path) -> None:
+async def test_a_missing_piper_voice_is_reported(tmp_path: Path) -> None:
     assert await why(Piper(tmp_path), voice="../../etc/passwd") == "no_voice"

@@ -69,7 +69,7 @@ def test_a_recording_is_cut_where_it_is_quiet_and_nothing_of_it_is_lost() -> Non
             list(pieces(data, suffix, 1.0))
 
 
-def test_what_libsndfile_cannot_read_goes_through_ffmpeg(
+def test_files_that_libsndfile_cannot_read_go_through_ffmpeg(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
@@ -90,7 +90,7 @@ def test_what_libsndfile_cannot_read_goes_through_ffmpeg(
         list(pieces(data, ".webm", 1.0))
 
 
-def test_a_tone_stands_where_its_pitch_belongs() -> None:
+def test_a_tone_appears_at_its_pitch_in_the_spectrogram() -> None:
     filters = mel_filters(80)
     assert filters.shape == (80, 201)
     for hertz in (300.0, 1_000.0, 4_000.0):
@@ -113,7 +113,7 @@ def package(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("package")
-def test_an_answer_that_goes_in_circles_is_asked_for_again_and_silence_is_no_answer(tmp_path: Path) -> None:
+def test_a_repetitive_transcript_is_tried_again_and_silence_gives_none(tmp_path: Path) -> None:
     folder = model(tmp_path / "m", ["GARBLED", "", "I wait."])
     request = {"suffix": ".wav", "seconds": 80.0, "language": "en"}
     told: list[int] = []
@@ -134,7 +134,7 @@ def test_an_answer_that_goes_in_circles_is_asked_for_again_and_silence_is_no_ans
 
 
 @pytest.mark.usefixtures("package")
-async def test_a_process_that_dies_costs_one_recording(tmp_path: Path) -> None:
+async def test_a_process_that_dies_loses_one_recording(tmp_path: Path) -> None:
     folder = model(tmp_path / "m", ["I open", "the door.", "CRASH"])
     ears = Ears(config(tmp_path, str(folder)))
     long = wav(speech(40.0, 25.0))
@@ -164,7 +164,7 @@ async def test_a_process_that_dies_costs_one_recording(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("package")
-async def test_a_stop_is_obeyed_at_once_and_idle_ears_are_let_go(tmp_path: Path) -> None:
+async def test_a_stop_takes_effect_at_once_and_an_idle_process_is_ended(tmp_path: Path) -> None:
     ears = Ears(config(tmp_path, str(model(tmp_path / "m", ["Hello", "HANG"]))), idle_s=0.01, silence_s=1.0)
     begun = asyncio.Event()
     assert await ears.text(SHORT, ogg(2.0), "") == "Hello"
@@ -191,7 +191,7 @@ async def test_a_stop_is_obeyed_at_once_and_idle_ears_are_let_go(tmp_path: Path)
     await ears.close()
 
 
-async def test_what_is_missing_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_missing_model_or_package_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def missing(named: str) -> str:
         return " ".join(fault.key for fault in Ears(config(tmp_path, named)).missing())
 

@@ -119,7 +119,7 @@ async def hall(db: Database) -> AsyncIterator[Hall]:
     await made.queue.close()
 
 
-async def test_stages_are_heard_one_after_another_and_nothing_of_them_is_kept(hall: Hall) -> None:
+async def test_stages_are_played_in_order_and_their_audio_is_not_kept(hall: Hall) -> None:
     await hall.add("one", SCENE)
     await hall.add("two", "It howls.")
     await hall.settled()
@@ -159,7 +159,7 @@ async def test_the_first_sentence_is_heard_while_the_next_is_written(hall: Hall)
     assert hall.heard("The door opens.", "Mira waits outside.")
 
 
-async def test_no_more_is_made_than_is_soon_heard(db: Database) -> None:
+async def test_audio_is_made_only_shortly_before_it_is_played(db: Database) -> None:
     hall = Hall(db, FakeEngine(), FakePlayer(credit=5))
     await hall.add("one", " ".join(f"This is sentence number {n}." for n in range(30)))
     await hall.until(lambda: hall.player.credit == 0)
@@ -186,7 +186,7 @@ async def test_after_a_kill_it_goes_on_with_the_sentence_that_was_cut(db: Databa
     await after.queue.close()
 
 
-async def test_another_text_of_the_same_stage_is_heard_from_where_it_differs(db: Database) -> None:
+async def test_a_changed_text_of_a_stage_is_played_from_where_it_differs(db: Database) -> None:
     hall = Hall(db, FakeEngine(), FakePlayer())
 
     async def cut_off() -> AsyncIterator[str]:
@@ -207,7 +207,7 @@ async def test_another_text_of_the_same_stage_is_heard_from_where_it_differs(db:
     await after.queue.close()
 
 
-async def test_what_was_taken_back_meanwhile_is_not_heard(hall: Hall) -> None:
+async def test_a_withdrawn_stage_is_not_played(hall: Hall) -> None:
     hall.player.credit = 0
     await hall.add("one", SCENE)
     await hall.add("two", "It howls.")
@@ -220,7 +220,7 @@ async def test_what_was_taken_back_meanwhile_is_not_heard(hall: Hall) -> None:
     assert hall.heard()
 
 
-async def test_what_is_taken_back_while_it_is_heard_ends_with_the_sentence(hall: Hall) -> None:
+async def test_a_stage_withdrawn_while_it_plays_ends_with_the_sentence(hall: Hall) -> None:
     hall.player.credit = 5
     await hall.add("one", SCENE)
     await hall.until(lambda: hall.player.credit == 0)
@@ -235,7 +235,7 @@ async def test_what_is_taken_back_while_it_is_heard_ends_with_the_sentence(hall:
     assert len(hall.player.frames) < sum(len(spoken(words)) for words in (*SENTENCES, "It howls."))
 
 
-async def test_of_what_is_taken_back_while_it_is_written_no_words_are_kept(hall: Hall) -> None:
+async def test_no_words_of_a_stage_withdrawn_while_it_is_written_are_kept(hall: Hall) -> None:
     rest = asyncio.Event()
 
     async def written() -> AsyncIterator[str]:
@@ -307,7 +307,7 @@ async def test_skip_goes_on_with_the_next_stage(hall: Hall) -> None:
     assert hall.player.frames[5:] == spoken("It howls.") or hall.player.frames[4:] == spoken("It howls.")
 
 
-async def test_it_pauses_and_goes_on_where_it_was(hall: Hall) -> None:
+async def test_it_pauses_and_resumes_at_the_same_place(hall: Hall) -> None:
     assert not hall.queue.pause()
     hall.player.credit = 7
     await hall.add("one", SCENE)
@@ -323,7 +323,7 @@ async def test_it_pauses_and_goes_on_where_it_was(hall: Hall) -> None:
 
 
 @pytest.mark.slow
-async def test_two_hundred_stages_wait_and_one_more_is_told_of(hall: Hall) -> None:
+async def test_two_hundred_stages_can_wait_and_one_more_is_refused_with_a_note(hall: Hall) -> None:
     hall.player.credit = 0
     for n in range(WAITING + 3):
         await hall.add(f"run-{n}", f"No {n}.")
@@ -335,7 +335,7 @@ async def test_two_hundred_stages_wait_and_one_more_is_told_of(hall: Hall) -> No
 
 
 @pytest.mark.parametrize("why", ["crashed", "hangs"])
-async def test_of_an_engine_that_fails_one_sentence_is_told_and_the_queue_goes_on(
+async def test_an_engine_error_is_reported_once_and_the_queue_goes_on(
     db: Database, why: Literal["crashed", "hangs"]
 ) -> None:
     answers: Mapping[str, Sound | Unspoken] = {"Mira waits outside.": Unspoken(why, "fake")}
@@ -352,7 +352,7 @@ async def test_of_an_engine_that_fails_one_sentence_is_told_and_the_queue_goes_o
     await hall.queue.close()
 
 
-async def test_what_is_in_the_way_for_long_is_told_once_and_then_it_goes_on(db: Database) -> None:
+async def test_a_long_obstacle_is_reported_once_and_then_the_queue_goes_on(db: Database) -> None:
     hall = Hall(db, FakeEngine(), FakePlayer(), stuck_s=0.0)
     hall.player.lacking = "speech.lost"
     await hall.add("one", SCENE)
@@ -364,7 +364,7 @@ async def test_what_is_in_the_way_for_long_is_told_once_and_then_it_goes_on(db: 
     await hall.queue.close()
 
 
-async def test_a_connection_that_is_lost_in_mid_sentence_says_the_sentence_again(hall: Hall) -> None:
+async def test_after_a_connection_lost_in_mid_sentence_the_sentence_is_repeated(hall: Hall) -> None:
     hall.player.credit = 5
     long = "Mira waits outside, and waits, and waits, until the wolf is there, and then she waits no more."
     await hall.add("one", long)
@@ -375,7 +375,7 @@ async def test_a_connection_that_is_lost_in_mid_sentence_says_the_sentence_again
     assert hall.player.frames[:5] + spoken(long) == hall.player.frames
 
 
-async def test_what_may_have_gone_nowhere_is_said_again_and_none_of_it_is_left_out(hall: Hall) -> None:
+async def test_audio_that_may_not_have_arrived_is_repeated_without_gaps(hall: Hall) -> None:
     long = "Mira waits outside, and waits, and waits, until the wolf is there, and then she waits no more."
     hall.player.credit = 40
     await hall.add("one", long)
@@ -390,7 +390,7 @@ async def test_what_may_have_gone_nowhere_is_said_again_and_none_of_it_is_left_o
     assert hall.player.frames == whole[:before] + whole[before - 25 : before - 15] + whole[before - 25 :]
 
 
-async def test_a_connection_that_is_lost_at_a_sentences_end_costs_nothing_of_that_end(hall: Hall) -> None:
+async def test_a_connection_lost_at_the_end_of_a_sentence_loses_no_audio(hall: Hall) -> None:
     hall.player.credit = 5  # of so short a sentence all counts as heard
     await hall.add("one", "A wolf howls outside.")
     await hall.until(lambda: hall.player.credit == 0)
@@ -402,7 +402,7 @@ async def test_a_connection_that_is_lost_at_a_sentences_end_costs_nothing_of_tha
     assert hall.player.frames == whole[:before] + whole
 
 
-async def test_rows_of_runs_that_have_ended_are_tidied_away(db: Database) -> None:
+async def test_rows_of_ended_runs_are_deleted(db: Database) -> None:
     readings, inbox = Readings(db), Inbox(db)
     runs = ["over", "cut off", "going on", "waits"]
     await inbox.receive(

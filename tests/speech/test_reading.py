@@ -190,7 +190,7 @@ def test_portuguese_is_read_as_a_person_would(text: str, said: str) -> None:
 
 
 @pytest.mark.parametrize(("language", "text", "said"), OTHER_CASES)
-def test_other_languages_lose_what_is_no_word(language: str, text: str, said: str) -> None:
+def test_other_languages_lose_only_signs_that_are_no_words(language: str, text: str, said: str) -> None:
     assert read_aloud(text, language) == said
 
 
@@ -274,7 +274,7 @@ BY_WHOM = [
 
 
 @pytest.mark.parametrize("length", [1, 7, 1_000])
-def test_a_line_that_begins_with_a_speakers_name_is_theirs(length: int) -> None:
+def test_a_line_that_begins_with_a_speakers_name_has_their_voice(length: int) -> None:
     narration, said = Narration("en", ("mira vale", "bo")), list[Sentence]()
     for at in range(0, len(PLAYED), length):
         said += narration.feed(PLAYED[at : at + length])
@@ -284,7 +284,7 @@ def test_a_line_that_begins_with_a_speakers_name_is_theirs(length: int) -> None:
 
 
 @given(st.lists(st.integers(1, 9), max_size=60))
-def test_how_a_text_was_cut_on_its_way_changes_nothing(lengths: list[int]) -> None:
+def test_the_pieces_in_which_a_text_arrives_change_nothing(lengths: list[int]) -> None:
     narration, said, at = Narration("en"), list[Sentence](), 0
     for length in lengths:
         said += narration.feed(STORY[at : at + length])
@@ -294,7 +294,7 @@ def test_how_a_text_was_cut_on_its_way_changes_nothing(lengths: list[int]) -> No
 
 
 @given(st.text(max_size=300))
-def test_nothing_that_is_written_is_too_strange(text: str) -> None:
+def test_no_text_is_too_strange_to_read(text: str) -> None:
     for language in ("en", "pt", "xx"):
         for sentence in narrated(text, language):
             assert any(one.isalnum() for one in sentence)
@@ -325,7 +325,7 @@ def test_nothing_that_is_written_is_too_strange(text: str) -> None:
         "é ",
     ],
 )
-def test_a_long_piece_takes_a_moment(text: str) -> None:
+def test_a_long_text_is_prepared_quickly(text: str) -> None:
     began = time.process_time()
     read_aloud(text * (5_000 // len(text)), "en")
     assert time.process_time() - began < 2

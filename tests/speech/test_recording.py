@@ -73,7 +73,7 @@ def test_a_recording_is_as_long_as_its_frames(made: Callable[[], bytes], name: s
     ],
     ids=range(21),
 )
-def test_what_is_no_recording_is_told_from_one(data: bytes, why: str) -> None:
+def test_other_files_are_not_taken_for_recordings(data: bytes, why: str) -> None:
     with pytest.raises(NoRecording) as fault:
         recording_of(data)
     assert fault.value.why == why

@@ -62,14 +62,14 @@ TEXTS = st.text(st.sampled_from('aA1 .!?…,\n")-。' + "é"), max_size=900)
 
 
 @given(TEXTS, st.lists(st.integers(0, 900), max_size=8))
-def test_the_pieces_that_a_text_comes_in_change_nothing(text: str, cuts: list[int]) -> None:
+def test_the_pieces_in_which_a_text_arrives_change_nothing(text: str, cuts: list[int]) -> None:
     at = sorted({0, *cuts, len(text)})
     pieces = [text[begin:end] for begin, end in itertools.pairwise(at)]
     assert cut(*pieces) == cut(text)
 
 
 @given(TEXTS)
-def test_nothing_is_lost_and_nothing_said_twice(text: str) -> None:
+def test_no_word_is_lost_or_said_twice(text: str) -> None:
     found = cut(text)
     assert "".join("".join(found).split()) == "".join(text.split())
     assert all(one and len(one) <= LONGEST for one in found)

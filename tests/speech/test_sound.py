@@ -52,13 +52,13 @@ def test_a_lower_rate_makes_it_slower_and_deeper() -> None:
         (np.full(24_000, 1e9), "noise"),
     ],
 )
-def test_what_nobody_could_hear_is_refused(samples: np.ndarray, why: str) -> None:
+def test_silent_audio_is_refused(samples: np.ndarray, why: str) -> None:
     with pytest.raises(Unspoken) as refused:
         sound.pcm(Sound(samples.astype(np.float32), 24_000), "fake")
     assert refused.value.why == why
 
 
-def test_frames_are_whole_and_say_all() -> None:
+def test_frames_are_complete_and_contain_all_audio() -> None:
     made = sound.pcm(a_tone(0.5), "fake")
     frames = list(sound.frames(made))
     assert {len(one) for one in frames} == {3840}
@@ -87,13 +87,13 @@ def test_wav_is_read_whatever_its_header_says_of_its_length() -> None:
 @pytest.mark.parametrize(
     "data", [b"", b"ID3 an MP3", b"RIFF1234WAVE", b"RIFF1234WAVEdata\0\0\0\0", tone(0.1)[:30], b"\0" * 100]
 )
-def test_what_is_no_wav_is_refused(data: bytes) -> None:
+def test_other_files_than_wav_are_refused(data: bytes) -> None:
     with pytest.raises(Unspoken) as refused:
         sound_of(data, "tts")
     assert refused.value.why == ("noise" if data else "silent")
 
 
-def test_the_cache_forgets_what_was_not_asked_for_the_longest() -> None:
+def test_the_cache_drops_the_least_recently_used_audio() -> None:
     cache = Cache(10)
     cache.put((1,), b"1234")
     cache.put((2,), b"1234")
@@ -106,7 +106,7 @@ def test_the_cache_forgets_what_was_not_asked_for_the_longest() -> None:
     assert (cache.get((4,)), cache.bytes) == (None, 0)
 
 
-def test_voices_as_they_are_written() -> None:
+def test_voices_are_read_from_their_notation() -> None:
     assert parse("hibari:low") == Voice("hibari", "low")
     assert parse(" espeak ") == Voice("espeak")
     assert str(parse("openai:gpt-4o-mini-tts/coral")) == "openai:gpt-4o-mini-tts/coral"
@@ -116,7 +116,7 @@ def test_voices_as_they_are_written() -> None:
             parse(wrong)
 
 
-def test_clips_hold_all_that_was_said() -> None:
+def test_clips_contain_everything_that_was_said() -> None:
     sentences = [sound.pcm(a_tone(length), "fake") for length in (0.5, 1.0)]
     whole = sound.joined(sentences)
     assert sound.seconds(whole) == pytest.approx(1.5 + 0.16, abs=0.01)

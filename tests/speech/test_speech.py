@@ -60,7 +60,7 @@ async def test_the_first_sentence_is_heard_while_the_rest_is_still_written() -> 
         assert (await anext(sentences)).words == "Mira waits."
 
 
-async def test_no_more_is_made_than_is_heard_soon() -> None:
+async def test_audio_is_made_only_shortly_before_it_is_played() -> None:
     engine = FakeEngine()
     text = "A wolf howls at the moon over the hills. " * 20
     async with aclosing(speech(engine, cache_mb=0).say(text, FAKE)) as sentences:
@@ -71,7 +71,7 @@ async def test_no_more_is_made_than_is_heard_soon() -> None:
     assert len(engine.said) <= 5
 
 
-async def test_what_was_said_is_not_made_again() -> None:
+async def test_repeated_sentences_come_from_the_cache() -> None:
     engine = FakeEngine()
     said = speech(engine)
     first = await all_of(said, TEXT)
@@ -82,7 +82,7 @@ async def test_what_was_said_is_not_made_again() -> None:
     assert len(engine.said) == 9
 
 
-async def test_each_sentence_is_said_by_who_reads_its_language() -> None:
+async def test_each_sentence_gets_a_voice_of_its_language() -> None:
     english, other = FakeEngine("fake"), FakeEngine("other", ("pt", "ru"))
     voices = Manner((Voice("fake"), Voice("other")))
     portuguese = "A porta se abre devagar, e um vento frio entra na sala escura. Mira espera 2 dias."
@@ -107,7 +107,7 @@ async def test_a_line_with_a_characters_name_is_said_by_their_voice() -> None:
     ]
 
 
-async def test_what_nobody_reads_is_named_and_the_rest_is_said() -> None:
+async def test_text_without_a_voice_is_named_and_the_rest_is_said() -> None:
     heard = await all_of(
         speech(FakeEngine()), "The door opens, and a cold wind comes in. 日本語です。 She waits."
     )
@@ -129,7 +129,7 @@ async def test_what_nobody_reads_is_named_and_the_rest_is_said() -> None:
         (Unspoken("hangs", "fake"), "hangs"),
     ],
 )
-async def test_a_sentence_that_fails_is_said_by_the_next_voice_or_told(
+async def test_a_sentence_that_fails_gets_the_next_voice_or_is_reported(
     answer: Sound | Unspoken, why: str
 ) -> None:
     broken, sound_one = FakeEngine(answers={SENTENCES[1]: answer}), FakeEngine("other")
@@ -147,7 +147,7 @@ async def test_a_sentence_that_fails_is_said_by_the_next_voice_or_told(
 
 
 @pytest.mark.parametrize("text", ["", " \n", "🎉🎉", "***", "[1]", "<@123>"])
-async def test_nothing_to_say_is_nothing_said(text: str) -> None:
+async def test_an_empty_text_gives_no_audio(text: str) -> None:
     engine = FakeEngine()
     assert await all_of(speech(engine), text) == []
     assert engine.said == []
@@ -161,7 +161,7 @@ async def test_thousands_of_characters_without_an_end_are_cut(characters: int) -
     assert max(len(text) for text, *_ in engine.said) <= 410
 
 
-async def test_who_leaves_in_the_middle_leaves_nothing_behind() -> None:
+async def test_a_cancelled_reading_leaves_no_task_behind() -> None:
     gate = asyncio.Event()
     engine = FakeEngine(gate=gate)
     before = asyncio.all_tasks()
@@ -176,12 +176,12 @@ async def test_who_leaves_in_the_middle_leaves_nothing_behind() -> None:
     assert asyncio.all_tasks() == before
 
 
-async def test_an_unknown_engine_is_told() -> None:
+async def test_an_unknown_engine_is_reported() -> None:
     heard = await all_of(speech(), TEXT, Manner((Voice("nobody"),)))
     assert [one.fault.why for one in heard if one.fault] == ["no_voice"] * 1 + ["language"] * 2
 
 
-async def test_a_service_is_asked_by_its_own_names_and_paid() -> None:
+async def test_a_service_gets_its_own_voice_names_and_is_billed() -> None:
     async with SpeechService(key="sk-1") as service:
         said = speech(service_at(service.base_url, "sk-1"))
         bills: list[tuple[str, int]] = []
@@ -204,7 +204,7 @@ async def test_a_service_is_asked_by_its_own_names_and_paid() -> None:
         await said.close()
 
 
-async def test_a_cap_on_what_may_be_spent_is_raised() -> None:
+async def test_an_exceeded_cap_is_raised_as_an_error() -> None:
     async with SpeechService() as service:
         said = speech(service_at(service.base_url))
 
@@ -218,7 +218,7 @@ async def test_a_cap_on_what_may_be_spent_is_raised() -> None:
         await said.close()
 
 
-def test_engines_are_those_of_the_config() -> None:
+def test_the_engines_are_those_of_the_config() -> None:
     own = ProviderConfig("own", "openai-compatible", "http://127.0.0.1:1/v1", None)
     config = Config(Path("/nowhere"), Path("/nowhere"), providers={"own": own}, secrets=Secrets({}, {}))
     said = Speech(config)

@@ -53,7 +53,9 @@ def request(id: str) -> NewRequest:
     return NewRequest(id, "slack", "s", "c", "t", "a", "rules", "ask", True, "{}")
 
 
-async def test_a_broken_connection_is_told_from_a_broken_rule(db: Database, proxy: Proxy) -> None:
+async def test_a_lost_connection_is_distinguished_from_a_violated_constraint(
+    db: Database, proxy: Proxy
+) -> None:
     with pytest.raises(StorageFault) as wrong:
         await db.execute(text("SELECT 1 / 0"))
     assert not wrong.value.away
@@ -64,13 +66,13 @@ async def test_a_broken_connection_is_told_from_a_broken_rule(db: Database, prox
     assert broken.value.away
 
 
-async def test_a_query_whose_answer_is_lost_is_asked_again(db: Database, proxy: Proxy) -> None:
+async def test_a_query_whose_answer_is_lost_is_repeated(db: Database, proxy: Proxy) -> None:
     patient_in_a_run()
     proxy.loses = b"SELECT 7"
     assert (await db.execute(text("SELECT 7"))).scalar_one() == 7
 
 
-async def test_what_is_asked_waits_for_a_server_that_starts_again(db: Database, proxy: Proxy) -> None:
+async def test_calls_wait_for_a_server_that_restarts(db: Database, proxy: Proxy) -> None:
     proxy.there = False
     proxy.cut()
     with pytest.raises(StorageFault):
@@ -84,7 +86,7 @@ async def test_what_is_asked_waits_for_a_server_that_starts_again(db: Database, 
     assert len(await asking) == 1
 
 
-async def test_an_event_waits_no_longer_than_a_platform_does(
+async def test_an_event_waits_no_longer_than_its_platform_does(
     db: Database, proxy: Proxy, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(patience, "EVENT_S", 0.6)
@@ -97,7 +99,7 @@ async def test_an_event_waits_no_longer_than_a_platform_does(
                 await Inbox(db).get("one")
 
 
-async def test_a_request_whose_keeping_is_not_answered_is_kept_once_and_begins(
+async def test_a_request_whose_storing_was_not_confirmed_is_stored_once_and_starts(
     db: Database, proxy: Proxy
 ) -> None:
     inbox = Inbox(db)
@@ -112,7 +114,7 @@ async def test_a_request_whose_keeping_is_not_answered_is_kept_once_and_begins(
     assert (await inbox.receive([request("two"), request("three")])).keys() == {"two", "three"}
 
 
-async def test_what_fails_for_another_reason_is_not_done_again() -> None:
+async def test_other_errors_are_not_retried() -> None:
     calls = 0
 
     async def full() -> None:
@@ -173,7 +175,7 @@ async def away(proxy: Proxy, seconds: float) -> None:
     proxy.there = True
 
 
-async def test_a_run_goes_on_once_the_server_is_back(proxy: Proxy, tmp_path: Path) -> None:
+async def test_a_run_continues_once_the_server_is_back(proxy: Proxy, tmp_path: Path) -> None:
     going: list[asyncio.Task[None]] = []
 
     async def hello(run: Run) -> AsyncGenerator[Event, None]:
@@ -208,7 +210,7 @@ async def test_the_engine_waits_for_a_server_whose_socket_is_missing(tmp_path: P
     assert missing.value.connection_invalidated, "what the engine tries again"
 
 
-def test_one_line_of_the_log_says_that_the_database_is_away(caplog: pytest.LogCaptureFixture) -> None:
+def test_one_log_line_says_that_the_database_is_away(caplog: pytest.LogCaptureFixture) -> None:
     keep_quiet()
     log, lost = (
         logging.getLogger("dbos"),
@@ -230,7 +232,7 @@ def test_one_line_of_the_log_says_that_the_database_is_away(caplog: pytest.LogCa
     assert sum(record.exc_info is not None for record in caplog.records) == 4, "with tracebacks at DEBUG"
 
 
-async def test_what_was_acknowledged_begins_once_the_server_is_back(proxy: Proxy, tmp_path: Path) -> None:
+async def test_an_acknowledged_request_starts_once_the_server_is_back(proxy: Proxy, tmp_path: Path) -> None:
     async def hello(run: Run) -> AsyncGenerator[Event, None]:
         yield Text("hello")
 
@@ -248,7 +250,7 @@ async def test_what_was_acknowledged_begins_once_the_server_is_back(proxy: Proxy
     assert recorder.events["one"] == [Text("hello")]
 
 
-async def test_a_stop_is_heard_that_was_told_while_the_connection_was_broken(
+async def test_a_stop_that_was_sent_while_the_connection_was_lost_takes_effect(
     proxy: Proxy, tmp_path: Path
 ) -> None:
     begun = asyncio.Event()
@@ -269,7 +271,7 @@ async def test_a_stop_is_heard_that_was_told_while_the_connection_was_broken(
             assert await ticket.wait() == "stopped"
 
 
-async def test_one_that_waits_says_so_behind_the_message_of_one_that_another_process_shows(
+async def test_a_waiting_run_says_so_after_the_message_that_another_process_shows(
     proxy: Proxy, tmp_path: Path
 ) -> None:
     go_on = asyncio.Event()
@@ -294,7 +296,7 @@ async def test_one_that_waits_says_so_behind_the_message_of_one_that_another_pro
         assert [await first.wait(), await second.wait()] == ["done", "done"]
 
 
-async def test_the_next_of_a_line_does_not_begin_because_the_server_is_away() -> None:
+async def test_the_next_run_in_line_does_not_start_because_the_server_is_away() -> None:
     faults = [StorageFault("other", away=True)]
 
     async def answered(run: str) -> None:

@@ -47,7 +47,7 @@ async def test_a_run_may_cost_its_cap_and_no_nano_dollar_more(db: Database) -> N
         await reserve(ledger, "0.01", most)
 
 
-async def test_a_cap_in_tokens_holds_for_what_has_no_price_and_not_for_what_is_free(db: Database) -> None:
+async def test_a_cap_in_tokens_applies_to_unpriced_models_and_not_to_free_ones(db: Database) -> None:
     ledger = Ledger(db)
     most = Caps(Decimal(9), None, EARLIER, run_tokens=250, space_tokens=350)
     first = await reserve(ledger, None, most)
@@ -65,7 +65,7 @@ async def test_a_cap_in_tokens_holds_for_what_has_no_price_and_not_for_what_is_f
     await reserve(ledger, None, most, run="another", space="elsewhere")
 
 
-async def test_a_killed_call_is_settled_with_what_it_had_used(db: Database) -> None:
+async def test_a_killed_call_is_settled_with_its_usage_so_far(db: Database) -> None:
     ledger = Ledger(db)
 
     async def begun(run: str, **of_prompt: Any) -> str:
@@ -94,7 +94,7 @@ async def test_a_killed_call_is_settled_with_what_it_had_used(db: Database) -> N
     await settle(ledger, earlier, "0")
 
 
-async def test_all_runs_of_a_space_share_its_cap_since_a_day(db: Database) -> None:
+async def test_all_runs_of_a_space_share_its_cap_for_a_period(db: Database) -> None:
     ledger, most = Ledger(db), caps(run="9", space="1")
     await settle(ledger, await reserve(ledger, "0.2", most, run="one"), "0.7")
     with pytest.raises(OverCap) as caught:
@@ -107,7 +107,7 @@ async def test_all_runs_of_a_space_share_its_cap_since_a_day(db: Database) -> No
     await reserve(ledger, "1", from_now_on, run="three")
 
 
-async def test_what_has_no_known_price_counts_as_nothing_and_what_is_free_is_never_refused(
+async def test_unpriced_models_count_as_nothing_and_free_ones_are_never_refused(
     db: Database,
 ) -> None:
     ledger, most = Ledger(db), caps(run="1", space="1")
@@ -123,7 +123,7 @@ async def test_what_has_no_known_price_counts_as_nothing_and_what_is_free_is_nev
 
 
 @pytest.mark.parametrize("which", [caps(run="3"), caps(space="3")], ids=["run", "space"])
-async def test_calls_asked_for_at_once_do_not_slip_under_a_cap_together(db: Database, which: Caps) -> None:
+async def test_simultaneous_calls_cannot_exceed_a_cap_together(db: Database, which: Caps) -> None:
     ledger = Ledger(db)
     tried = await asyncio.gather(*(reserve(ledger, "1", which) for _ in range(8)), return_exceptions=True)
     assert [type(outcome) for outcome in tried].count(OverCap) == 5
@@ -132,7 +132,9 @@ async def test_calls_asked_for_at_once_do_not_slip_under_a_cap_together(db: Data
 
 @pytest.mark.parametrize("whose", ["person", "channel", "space"])
 @pytest.mark.parametrize("unit", ["usd", "tokens"])
-async def test_a_hundred_at_once_use_no_more_than_an_allowance(db: Database, whose: Any, unit: str) -> None:
+async def test_a_hundred_simultaneous_calls_stay_within_an_allowance(
+    db: Database, whose: Any, unit: str
+) -> None:
     """Each call is for a run of its own, and may use 100 tokens and 0.1 dollars."""
     ledger = Ledger(db)
     of = {"person": "me", "channel": "hall", "space": ""}[whose]

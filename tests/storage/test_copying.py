@@ -125,7 +125,7 @@ async def assert_vectors(where: Addresses, data: Path) -> None:
         assert await vectors.count("s", "rules", "tiny") == 3
 
 
-async def test_a_backup_of_either_kind_restores_into_either(
+async def test_a_backup_of_either_kind_of_database_restores_into_either(
     kind: str, request: pytest.FixtureRequest, tmp_path: Path
 ) -> None:
     data = tmp_path / "data"
@@ -156,7 +156,7 @@ async def test_a_backup_of_either_kind_restores_into_either(
             await asyncio.to_thread(restored, file, target, there)
 
 
-async def test_a_book_whose_vectors_went_while_the_backup_was_made_asks_for_them_again(
+async def test_a_book_whose_vectors_were_deleted_during_the_backup_is_embedded_again(
     tmp_path: Path,
 ) -> None:
     data = tmp_path / "data"
@@ -222,7 +222,7 @@ async def test_both_databases_of_a_backup_are_of_one_moment(tmp_path: Path) -> N
     assert written > begun  # it went on meanwhile
 
 
-async def test_a_backup_of_an_earlier_release_is_brought_forward(
+async def test_a_backup_of_an_earlier_release_is_migrated(
     kind: str, request: pytest.FixtureRequest, tmp_path: Path
 ) -> None:
     data = tmp_path / "old"
@@ -244,7 +244,7 @@ async def test_a_backup_of_an_earlier_release_is_brought_forward(
     assert row[:5] == ["s", "space", "", "council.level", "quick"]
 
 
-async def test_what_is_no_whole_backup_changes_nothing(tmp_path: Path) -> None:
+async def test_an_incomplete_backup_changes_nothing(tmp_path: Path) -> None:
     data, there = tmp_path / "data", tmp_path / "there"
     where = filled.where(migrated.database(data / "sutradhar.db"), data)
     good = tmp_path / "good.zip"
@@ -284,7 +284,7 @@ async def test_what_is_no_whole_backup_changes_nothing(tmp_path: Path) -> None:
     await asyncio.to_thread(restored, good, target, there)  # and none of them is in the way
 
 
-async def test_moved_there_and_back_every_row_is_the_same(
+async def test_after_a_move_there_and_back_every_row_is_the_same(
     request: pytest.FixtureRequest, tmp_path: Path
 ) -> None:
     data = tmp_path / "data"
@@ -331,7 +331,9 @@ async def test_moved_there_and_back_every_row_is_the_same(
 
 
 @pytest.mark.slow
-async def test_a_kill_leaves_nothing_half(kind: str, request: pytest.FixtureRequest, tmp_path: Path) -> None:
+async def test_a_kill_leaves_nothing_half_done(
+    kind: str, request: pytest.FixtureRequest, tmp_path: Path
+) -> None:
     """In the middle of a restore and of a move: the next one ends as if nothing had been."""
     data = tmp_path / "data"
     source = await full("sqlite", request, data)

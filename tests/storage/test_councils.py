@@ -26,7 +26,7 @@ ENDING: dict[str, Any] = {
 }
 
 
-async def test_a_council_comes_back_as_it_was_kept_in_order_of_seat(db: Database) -> None:
+async def test_a_council_is_read_as_it_was_stored_in_order_of_seat(db: Database) -> None:
     councils = Councils(db)
     await councils.begin(council("run"))
     began = await councils.get("local", "run")
@@ -50,7 +50,7 @@ async def test_a_council_comes_back_as_it_was_kept_in_order_of_seat(db: Database
     assert await councils.get("local", "another run") is None
 
 
-async def test_what_a_replay_keeps_again_changes_nothing_but_its_own_seats(db: Database) -> None:
+async def test_a_replay_changes_only_its_own_seats(db: Database) -> None:
     councils = Councils(db)
     await councils.begin(council("run"))
     await councils.keep_seats("local", "run", [seat(0), seat(1)])
@@ -69,7 +69,7 @@ async def test_what_a_replay_keeps_again_changes_nothing_but_its_own_seats(db: D
     assert [(ballot.source, ballot.ranking) for ballot in once.ballots] == [("none", "[]")]
 
 
-async def test_a_council_ends_whole_or_not_at_all(tmp_path: Path) -> None:
+async def test_a_councils_end_is_stored_completely_or_not_at_all(tmp_path: Path) -> None:
     db = await Database.open(f"sqlite+aiosqlite:///{tmp_path}/sutradhar.db", max_page_count=170)
     councils = Councils(db)
     await councils.begin(council("run"))
@@ -145,7 +145,7 @@ async def test_a_withdrawn_council_is_gone_and_its_run_brings_nothing_of_it_back
     assert (again.seats, again.ballots) == ((), ())
 
 
-async def test_a_council_goes_with_the_session_that_it_was_held_in(db: Database) -> None:
+async def test_a_council_is_deleted_with_its_session(db: Database) -> None:
     sessions, owned, councils = Sessions(db), OwnSessions(db), Councils(db)
     session = await sessions.open("local", "terminal", "c", "t", "council", author_id="ana")
     for run in ("run", "another"):
@@ -158,7 +158,7 @@ async def test_a_council_goes_with_the_session_that_it_was_held_in(db: Database)
     assert await councils.get("local", "another") is not None
 
 
-async def test_a_council_is_not_kept_whose_session_was_deleted_while_it_went_on(db: Database) -> None:
+async def test_a_council_whose_session_was_deleted_meanwhile_is_not_stored(db: Database) -> None:
     councils, sessions = Councils(db), Sessions(db)
     session = await sessions.open("local", "terminal", "c", "t", "council", author_id="ana")
     assert await OwnSessions(db).delete("local", "ana", session.id)
@@ -170,7 +170,7 @@ async def test_a_council_is_not_kept_whose_session_was_deleted_while_it_went_on(
     assert await councils.get("local", "another") is not None
 
 
-async def test_a_question_that_was_reworded_reads_so_in_its_council(db: Database) -> None:
+async def test_an_edited_question_is_also_edited_in_its_council(db: Database) -> None:
     sessions, councils = Sessions(db), Councils(db)
     await councils.begin(council("run"))
     await councils.begin(council("another"))
@@ -179,7 +179,7 @@ async def test_a_question_that_was_reworded_reads_so_in_its_council(db: Database
     assert [council.row.question for council in kept if council] == ["Is dharma law?", "Is dharma duty?"]
 
 
-async def test_seats_are_kept_under_the_run_that_they_are_given_for(db: Database) -> None:
+async def test_seats_are_stored_under_their_run(db: Database) -> None:
     councils = Councils(db)
     for run in ("run", "another"):
         await councils.begin(council(run))

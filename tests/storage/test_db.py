@@ -25,7 +25,7 @@ def sqlite(folder: Path) -> str:
     return f"sqlite+aiosqlite:///{folder}/sutradhar.db"
 
 
-async def test_forty_counters_read_then_written_at_once_lose_no_update(tmp_path: Path) -> None:
+async def test_forty_concurrent_counters_lose_no_update(tmp_path: Path) -> None:
     first, second = [await Database.open(sqlite(tmp_path)) for _ in range(2)]
     await SettingsStore(first).set("local", "count", "0", "me")
 
@@ -115,7 +115,7 @@ async def test_statements_cost_one_trip_to_the_thread_each_and_a_commit_one_more
     await db.close()
 
 
-async def test_closing_waits_for_what_is_under_way(tmp_path: Path) -> None:
+async def test_closing_waits_for_running_transactions(tmp_path: Path) -> None:
     db = await Database.open(sqlite(tmp_path))
     reading, found = asyncio.Event(), []
 
@@ -132,7 +132,7 @@ async def test_closing_waits_for_what_is_under_way(tmp_path: Path) -> None:
     await under_way
 
 
-async def test_a_full_disk_is_told_and_nothing_is_half_written(tmp_path: Path) -> None:
+async def test_a_full_disk_is_reported_and_nothing_is_half_written(tmp_path: Path) -> None:
     db = await Database.open(sqlite(tmp_path), max_page_count=170)
     documents = Documents(db)
     await documents.add(book())
@@ -145,7 +145,7 @@ async def test_a_full_disk_is_told_and_nothing_is_half_written(tmp_path: Path) -
     await db.close()
 
 
-async def test_a_database_locked_by_another_program_is_told_after_the_timeout(tmp_path: Path) -> None:
+async def test_a_database_locked_by_another_program_is_reported_after_the_timeout(tmp_path: Path) -> None:
     db = await Database.open(sqlite(tmp_path), busy_timeout_s=0.05)
     other = sqlite3.connect(tmp_path / "sutradhar.db", isolation_level=None)
     other.execute("BEGIN IMMEDIATE")
@@ -159,7 +159,7 @@ async def test_a_database_locked_by_another_program_is_told_after_the_timeout(tm
     await db.close()
 
 
-async def test_a_file_that_is_no_database_is_told_as_damaged(tmp_path: Path) -> None:
+async def test_a_file_that_is_no_database_is_reported_as_damaged(tmp_path: Path) -> None:
     (tmp_path / "sutradhar.db").write_bytes(b"not a database, " * 500)
     with pytest.raises(StorageFault) as caught:
         await Database.open(sqlite(tmp_path))
@@ -173,7 +173,7 @@ async def test_a_database_in_memory_works(tmp_path: Path) -> None:
     await db.close()
 
 
-async def test_who_comes_after_the_close_opens_no_connection_that_nobody_would_close(tmp_path: Path) -> None:
+async def test_no_connection_is_opened_after_the_close(tmp_path: Path) -> None:
     db = await Database.open(sqlite(tmp_path))
     await db.close()
     with pytest.raises(StorageFault, match="closed"):
@@ -182,7 +182,7 @@ async def test_who_comes_after_the_close_opens_no_connection_that_nobody_would_c
         await SettingsStore(db).set("local", "name", "text", "me")
 
 
-async def test_no_rows_stay_in_memory_behind_a_statement(tmp_path: Path) -> None:
+async def test_no_rows_stay_in_memory_after_a_statement(tmp_path: Path) -> None:
     connection = connection_to(str(tmp_path / "rows.db"))
     await connection
     try:

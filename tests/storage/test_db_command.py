@@ -53,7 +53,7 @@ async def opened(data: Path, url: str = "") -> None:
     await (await Resources.open(load(file, data, environ={}))).close()
 
 
-def test_what_is_typed_wrong_is_answered_and_changes_nothing(
+def test_wrong_commands_are_answered_and_change_nothing(
     data: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file = data.with_name("b.zip")
@@ -89,9 +89,7 @@ def test_what_is_typed_wrong_is_answered_and_changes_nothing(
     assert (data / "sutradhar.db").exists()
 
 
-def test_what_takes_the_room_is_listed_the_largest_first(
-    data: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_the_largest_tables_are_listed_first(data: Path, capfd: pytest.CaptureFixture[str]) -> None:
     (data / "originals").mkdir()
     (data / "originals" / "one.pdf").write_bytes(b"x" * 3_000_000)
     assert db(data, "size", "--json") == 0
@@ -109,7 +107,7 @@ def test_what_takes_the_room_is_listed_the_largest_first(
     assert "marks" in lines[1]
 
 
-async def test_a_bot_begins_only_where_the_data_are(data: Path) -> None:
+async def test_a_bot_starts_only_on_the_database_that_has_the_data(data: Path) -> None:
     await opened(data)
     (data / STAGING).mkdir()
     with pytest.raises(UserError) as caught:
@@ -124,7 +122,7 @@ async def test_a_bot_begins_only_where_the_data_are(data: Path) -> None:
     await opened(data)  # from then on it may be anywhere
 
 
-def test_a_run_that_was_cut_off_goes_on_after_the_move(
+def test_an_interrupted_run_continues_after_the_move(
     data: Path, postgres: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     url = filled.another(postgres, "t" + new_id().replace("-", ""))

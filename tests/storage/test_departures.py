@@ -50,7 +50,7 @@ def config(folder: Path) -> Any:
     return load(file, migrated.folder(folder / "data"), environ={})
 
 
-async def test_all_of_it_goes_and_others_keep_theirs(tmp_path: Path) -> None:
+async def test_all_data_of_the_space_is_deleted_and_other_spaces_keep_theirs(tmp_path: Path) -> None:
     resources = await Resources.open(config(tmp_path))
     try:
         db, forgotten = resources.records.database, list[str]()
@@ -82,7 +82,7 @@ async def test_all_of_it_goes_and_others_keep_theirs(tmp_path: Path) -> None:
         await resources.close()
 
 
-async def test_a_space_that_took_the_bot_back_keeps_everything(db: Database) -> None:
+async def test_a_space_that_invited_the_bot_again_keeps_everything(db: Database) -> None:
     departures = Departures(db)
     for space in ("invited", "used", "left"):
         await Inbox(db).receive([request(f"run-{space}", space, OLD)])

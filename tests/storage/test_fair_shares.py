@@ -50,14 +50,14 @@ async def process(server: str, count: int, only: tuple[int, ...] = ()) -> AsyncI
         await database.close()
 
 
-async def test_each_takes_a_fair_share_and_all_are_taken(server: str) -> None:
+async def test_each_process_takes_a_fair_share_and_all_parts_are_taken(server: str) -> None:
     async with process(server, 7) as a, process(server, 7) as b, process(server, 7) as c:
         await asyncio.gather(a.look(), b.look(), c.look())
         assert sorted([*a.numbers, *b.numbers, *c.numbers]) == list(range(7))
         assert max(len(each.numbers) for each in (a, b, c)) == 3
 
 
-async def test_what_a_process_had_is_free_at_once_when_it_is_gone(server: str) -> None:
+async def test_the_parts_of_an_ended_process_are_free_at_once(server: str) -> None:
     async with process(server, 4) as a:
         async with process(server, 4) as b:
             await a.look()
@@ -68,7 +68,7 @@ async def test_what_a_process_had_is_free_at_once_when_it_is_gone(server: str) -
         assert a.share.members == 1
 
 
-async def test_what_a_process_that_leaves_gives_is_taken_while_it_is_still_there(server: str) -> None:
+async def test_parts_that_a_leaving_process_gives_up_are_taken_before_it_ends(server: str) -> None:
     async with process(server, 4) as a, process(server, 4) as b:
         await a.look()
         await b.look()
@@ -96,14 +96,14 @@ async def test_a_process_that_comes_later_gets_its_share_one_by_one(server: str)
             assert not await a.share.elsewhere(0)
 
 
-async def test_with_one_of_it_the_second_process_has_none(server: str) -> None:
+async def test_a_second_process_gets_none_of_a_single_part(server: str) -> None:
     async with process(server, 1) as a, process(server, 1) as b:
         await a.look(2)
         await b.look(2)
         assert (a.numbers, b.numbers, a.share.surplus) == ({0}, set(), False)
 
 
-async def test_of_three_only_the_one_with_most_gives_and_nobody_below_a_fair_share_waits(server: str) -> None:
+async def test_of_three_processes_only_the_one_with_most_parts_gives(server: str) -> None:
     async with process(server, 4) as a, process(server, 4) as b:
         await a.look()
         await b.look()
@@ -118,14 +118,16 @@ async def test_of_three_only_the_one_with_most_gives_and_nobody_below_a_fair_sha
             assert sorted(len(each.numbers) for each in (a, b, c)) == [1, 1, 2]
 
 
-async def test_numbers_set_by_hand_are_taken_whatever_the_share_and_kept(server: str) -> None:
+async def test_numbers_set_by_hand_are_taken_and_kept_whatever_the_share(server: str) -> None:
     async with process(server, 4, (0, 1, 2)) as a, process(server, 4) as b:
         await a.look()
         await b.look(2)
         assert (a.numbers, b.numbers, a.share.surplus) == ({0, 1, 2}, {3}, False)
 
 
-async def test_what_nobody_takes_for_long_anybody_takes(server: str, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_part_that_nobody_takes_for_long_is_taken_by_anybody(
+    server: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("storage.shares.LEFT_S", 0.2)
     async with process(server, 4) as a, process(server, 4):
         await a.look()
@@ -135,7 +137,7 @@ async def test_what_nobody_takes_for_long_anybody_takes(server: str, monkeypatch
         assert len(a.numbers) == 4
 
 
-async def test_a_process_goes_by_the_count_of_those_that_are_there(server: str) -> None:
+async def test_a_fair_share_depends_on_the_running_processes(server: str) -> None:
     async with process(server, 1) as a, process(server, 1) as b:
         assert await agreed(a.database, a.lease, "shards", 2) == (2, False)
         assert await agreed(b.database, b.lease, "shards", 4) == (2, True)
@@ -143,7 +145,7 @@ async def test_a_process_goes_by_the_count_of_those_that_are_there(server: str) 
         assert await agreed(c.database, c.lease, "shards", 4) == (4, False), "those are gone"
 
 
-async def test_turns_of_all_processes_are_apart(server: str) -> None:
+async def test_turns_of_all_processes_are_spaced_apart(server: str) -> None:
     async with process(server, 1) as a, process(server, 1) as b:
         turns: list[float] = []
 
@@ -162,7 +164,7 @@ async def test_turns_of_all_processes_are_apart(server: str) -> None:
         waiting.cancel()
 
 
-async def test_who_waits_for_a_turn_and_is_killed_holds_nobody_up(server: str) -> None:
+async def test_a_process_killed_while_waiting_for_a_turn_delays_nobody(server: str) -> None:
     async with process(server, 1) as a, process(server, 1) as b:
         await a.share.turn("identify.0", 1.0)
         began = time.monotonic()

@@ -44,7 +44,7 @@ def lying(folder: Path) -> list[Path]:
     return [path for path in folder.rglob("*") if path.is_file()] if folder.exists() else []
 
 
-async def test_what_is_put_is_read_listed_and_deleted(files: Files, tmp_path: Path) -> None:
+async def test_stored_files_are_read_listed_and_deleted(files: Files, tmp_path: Path) -> None:
     await put(files, KEY, b"one")
     await put(files, "incoming/run/file-0.md", b"two")
     await put(files, "incoming/run/file-1.md", b"three")
@@ -64,7 +64,7 @@ async def test_what_is_put_is_read_listed_and_deleted(files: Files, tmp_path: Pa
     assert lying(tmp_path) == []
 
 
-async def test_what_is_not_there_or_too_large_is_told_apart(files: Files) -> None:
+async def test_missing_and_oversized_files_are_distinguished(files: Files) -> None:
     await put(files, KEY, b"four")
     with pytest.raises(TooLarge) as large:
         await files.read(KEY, 3)
@@ -78,7 +78,7 @@ async def test_what_is_not_there_or_too_large_is_told_apart(files: Files) -> Non
     assert await files.list("never") == []
 
 
-async def test_a_block_that_breaks_off_keeps_what_was_there(files: Files, tmp_path: Path) -> None:
+async def test_an_interrupted_write_keeps_the_old_file(files: Files, tmp_path: Path) -> None:
     await put(files, KEY, b"old")
 
     async def half() -> None:
@@ -93,14 +93,14 @@ async def test_a_block_that_breaks_off_keeps_what_was_there(files: Files, tmp_pa
     assert lying(tmp_path / "passing") == []
 
 
-async def test_a_folder_that_cannot_be_written_is_a_fault_of_the_files(tmp_path: Path) -> None:
+async def test_an_unwritable_folder_is_a_storage_error(tmp_path: Path) -> None:
     (tmp_path / "file").write_bytes(b"")
     with pytest.raises(StorageFault) as raised:
         await put(Folder(tmp_path / "file"), KEY, b"one")
     assert raised.value.kind == "files"
 
 
-async def test_a_folder_that_is_cleared_meanwhile_is_a_fault_of_the_files(tmp_path: Path) -> None:
+async def test_a_folder_deleted_meanwhile_is_a_storage_error(tmp_path: Path) -> None:
     files = Folder(tmp_path)
 
     async def cleared() -> None:
@@ -113,9 +113,7 @@ async def test_a_folder_that_is_cleared_meanwhile_is_a_fault_of_the_files(tmp_pa
     assert raised.value.kind == "files"
 
 
-async def test_a_connection_that_is_lost_at_each_call_is_tried_again(
-    tmp_path: Path, weak: type[WeakStore]
-) -> None:
+async def test_a_call_is_retried_after_a_lost_connection(tmp_path: Path, weak: type[WeakStore]) -> None:
     weak.fault = CutOnce()
     files = store(tmp_path, tries=4)
     await put(files, KEY, b"one")
@@ -128,9 +126,7 @@ async def test_a_connection_that_is_lost_at_each_call_is_tried_again(
     assert {"put", "has put", "info", "get", "open", "list", "delete"} <= set(weak.calls)
 
 
-async def test_a_store_that_is_gone_is_given_up_after_a_few_tries(
-    tmp_path: Path, weak: type[WeakStore]
-) -> None:
+async def test_calls_to_a_missing_store_fail_after_a_few_tries(tmp_path: Path, weak: type[WeakStore]) -> None:
     weak.fault = gone
     with pytest.raises(StorageFault, match="refused") as raised:
         await store(tmp_path).read(KEY, 3)
@@ -138,14 +134,14 @@ async def test_a_store_that_is_gone_is_given_up_after_a_few_tries(
     assert weak.calls == ["info"] * 3
 
 
-async def test_a_store_that_refuses_is_not_asked_again(tmp_path: Path, weak: type[WeakStore]) -> None:
+async def test_a_refusal_by_the_store_is_not_retried(tmp_path: Path, weak: type[WeakStore]) -> None:
     weak.fault = refuses
     with pytest.raises(StorageFault, match="denied"):
         await put(store(tmp_path), KEY, b"one")
     assert weak.calls.count("put") == 1
 
 
-async def test_a_store_that_hangs_holds_up_neither_the_loop_nor_others(
+async def test_a_store_that_hangs_delays_neither_the_loop_nor_other_calls(
     tmp_path: Path, weak: type[WeakStore]
 ) -> None:
     held = threading.Event()

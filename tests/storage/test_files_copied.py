@@ -71,7 +71,7 @@ def test_a_backup_of_a_folder_is_restored_into_a_store_and_back(
     assert "There is already data here: originals" in capsys.readouterr().err
 
 
-def test_a_restore_into_a_store_that_fails_begins_again_and_ends(
+def test_a_restore_into_a_failing_store_is_retried_and_completes(
     data: Path, weak: type[WeakStore], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file, there = str(tmp_path / "b.zip"), tmp_path / "there"
@@ -93,7 +93,7 @@ def test_a_restore_into_a_store_that_fails_begins_again_and_ends(
     assert sorted(kept(weak)) == sorted((BOOK, ATTACHED))
 
 
-def test_files_are_moved_to_a_store_and_to_a_folder_that_is_shared(
+def test_files_are_moved_to_a_store_and_to_a_shared_folder(
     data: Path, weak: type[WeakStore], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert db(data, "folder", "move", "weak://bucket") == 0
@@ -113,7 +113,7 @@ def test_files_are_moved_to_a_store_and_to_a_folder_that_is_shared(
     assert kept(weak)[BOOK] == BOOK.encode() * 1000
 
 
-def test_what_files_take_in_a_store_is_told(
+def test_the_size_of_files_in_a_store_is_shown(
     data: Path, weak: type[WeakStore], capfd: pytest.CaptureFixture[str]
 ) -> None:
     assert db(data, "folder", "move", "weak://bucket") == 0
@@ -124,7 +124,7 @@ def test_what_files_take_in_a_store_is_told(
     assert parts["weak://bucket/incoming"]["rows"] == 1
 
 
-def test_the_doctor_puts_a_file_there(data: Path, weak: type[WeakStore]) -> None:
+def test_the_doctor_tries_to_store_a_file(data: Path, weak: type[WeakStore]) -> None:
     def checked() -> list[tuple[bool | None, str]]:
         found = doctor._files(load(settings(data, "weak://bucket"), data, environ={}), words("en"))
         return [(check.well, check.text) for check in found]

@@ -41,7 +41,7 @@ async def put(files: Objects, key: str, data: bytes) -> None:
         await asyncio.to_thread(path.write_bytes, data)
 
 
-async def test_books_go_to_the_bucket_and_come_back(s3: FakeS3, tmp_path: Path) -> None:
+async def test_books_are_stored_in_the_bucket_and_read_back(s3: FakeS3, tmp_path: Path) -> None:
     files, book = opened(tmp_path), bytes(range(256)) * 8_000
     await put(files, KEY, book)
     await put(files, "incoming/run/file-0.md", b"two")
@@ -78,7 +78,7 @@ async def test_the_keys_may_be_in_the_file_of_variables_beside_the_settings(
     assert "OTHER_SECRET" not in os.environ
 
 
-async def test_a_large_book_comes_in_parts_and_is_there_once_all_have_come(
+async def test_a_large_book_is_uploaded_in_parts_and_appears_when_complete(
     s3: FakeS3, tmp_path: Path
 ) -> None:
     files, book = opened(tmp_path), bytes(range(256)) * 60_000
@@ -96,15 +96,13 @@ async def test_a_large_book_comes_in_parts_and_is_there_once_all_have_come(
     assert s3.uploads == {}
 
 
-async def test_a_bucket_that_is_not_there_is_a_fault(s3: FakeS3, tmp_path: Path) -> None:
+async def test_a_missing_bucket_is_an_error(s3: FakeS3, tmp_path: Path) -> None:
     with pytest.raises(StorageFault, match="not found") as raised:
         await put(opened(tmp_path, "another"), KEY, b"one")
     assert raised.value.kind == "files"
 
 
-async def test_a_key_that_is_wrong_is_a_fault(
-    s3: FakeS3, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_wrong_key_is_an_error(s3: FakeS3, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "another")
     with pytest.raises(StorageFault) as raised:
         await put(opened(tmp_path), KEY, b"one")
@@ -112,7 +110,7 @@ async def test_a_key_that_is_wrong_is_a_fault(
     assert s3.objects == {}
 
 
-async def test_a_service_that_fails_now_and_then_is_asked_again(s3: FakeS3, tmp_path: Path) -> None:
+async def test_calls_are_retried_if_the_service_fails_now_and_then(s3: FakeS3, tmp_path: Path) -> None:
     met: set[str] = set()
 
     def fails_once(request: web.Request) -> web.Response | None:

@@ -144,7 +144,7 @@ async def test_a_book_of_one_process_is_quoted_shown_reindexed_and_removed_by_an
     await second.leave()
 
 
-async def test_what_a_killed_process_has_fetched_is_not_fetched_again(
+async def test_files_that_a_killed_process_downloaded_are_not_downloaded_again(
     start: Callable[[str], Any], shared: Place, attachments: Path
 ) -> None:
     (attachments / "keys.md").write_text("# Keys\n\nA key is a thing of iron.\n", encoding="utf-8")

@@ -15,7 +15,7 @@ async def received(inbox: Inbox, id: str, verb: str = "add", space: str = "local
     )
 
 
-async def test_runs_that_have_not_ended_are_told_in_order_and_of_their_space_only(db: Database) -> None:
+async def test_unfinished_runs_are_listed_in_order_for_their_space_only(db: Database) -> None:
     inbox, jobs = Inbox(db), Jobs(db)
     for id, verb in (("b", "add"), ("a", "reindex"), ("over", "add"), ("look", "jobs")):
         await received(inbox, id, verb)
@@ -41,7 +41,7 @@ ENDS: tuple[tuple[str, InboxState, str], ...] = (
 """The state that a job noted, that of its run, and what that comes to."""
 
 
-async def test_a_jobs_state_minds_its_runs(db: Database) -> None:
+async def test_a_jobs_state_depends_on_its_runs(db: Database) -> None:
     inbox, jobs = Inbox(db), Jobs(db)
     wanted = {}
     for n, (job, run, state) in enumerate(ENDS):
@@ -55,7 +55,7 @@ async def test_a_jobs_state_minds_its_runs(db: Database) -> None:
     assert {job.id: (job.run, job.state) for job in await jobs.list("local")} == wanted
 
 
-async def test_what_a_failed_run_could_not_read_is_told_of_its_space_only(db: Database) -> None:
+async def test_files_that_a_failed_run_could_not_read_are_listed_for_its_space_only(db: Database) -> None:
     inbox, jobs = Inbox(db), Jobs(db)
     for id in ("whole", "run1"):
         await received(inbox, id)
@@ -72,7 +72,7 @@ async def test_what_a_failed_run_could_not_read_is_told_of_its_space_only(db: Da
         assert await jobs.refused("local", "run1") is None
 
 
-async def test_how_long_a_job_still_takes_is_told_by_its_pace_in_this_process(db: Database) -> None:
+async def test_a_jobs_remaining_time_is_estimated_from_its_pace_in_this_process(db: Database) -> None:
     clock = [datetime(2026, 3, 1, tzinfo=UTC)]
     jobs = Jobs(db, lambda: clock[0])
     await jobs.create("local", "a", "rules", "add", 1)

@@ -72,7 +72,7 @@ def has_row(server: str, lease: Lease) -> bool:
     return bool(found)
 
 
-async def test_a_process_that_is_gone_is_taken_over_by_one_other(server: str) -> None:
+async def test_an_ended_process_is_taken_over_by_exactly_one_other(server: str) -> None:
     dead, first, second = (Lease(server, beat_s=0.05, grace_s=0.5) for _ in range(3))
     await dead.take()
     async with kept(first) as (_, one), kept(second) as (_, other):
@@ -111,7 +111,7 @@ async def test_a_lease_is_kept_while_another_process_is_taken_over(server: str) 
     await first.release()
 
 
-async def test_a_take_over_does_not_wait_for_the_next_beats(server: str) -> None:
+async def test_a_takeover_does_not_wait_for_the_next_heartbeat(server: str) -> None:
     """It uses the connection on which notices are waited for, which lets nobody else in meanwhile."""
     dead, other = Lease(server, beat_s=3.0, grace_s=0.2), Lease(server, beat_s=3.0, grace_s=0.2)
     await dead.take()
@@ -122,7 +122,7 @@ async def test_a_take_over_does_not_wait_for_the_next_beats(server: str) -> None
         assert time.monotonic() - began < 8.0, "the first beat, and hardly more"
 
 
-async def test_a_process_that_renews_its_lease_no_more_can_write_no_more(server: str) -> None:
+async def test_a_process_that_no_longer_renews_its_lease_can_no_longer_write(server: str) -> None:
     frozen, other = Lease(server, lease_s=0.5), Lease(server, beat_s=0.05, lease_s=0.5, grace_s=0.3)
     database = await Database.open(server, lease=frozen)
     left: list[str] = []
@@ -153,7 +153,7 @@ async def test_a_process_that_renews_its_lease_no_more_can_write_no_more(server:
     await frozen.release()
 
 
-async def test_a_connection_that_breaks_while_a_name_is_claimed_ends_nothing(server: str) -> None:
+async def test_a_connection_lost_while_claiming_a_name_does_no_harm(server: str) -> None:
     first, second = (Lease(server, beat_s=0.02, grace_s=5.0) for _ in range(2))
     missed: list[int] = []
     second.hear("topic", missed.append, lambda: missed.append(1))
@@ -179,7 +179,7 @@ async def claimed(lease: Lease, name: str) -> None:
         await asyncio.sleep(0.02)
 
 
-async def test_a_lease_whose_connection_broke_is_kept(server: str) -> None:
+async def test_a_lease_survives_a_lost_connection(server: str) -> None:
     lease, other, missed = (
         Lease(server, beat_s=0.05, grace_s=0.5),
         Lease(server, beat_s=0.05, grace_s=0.5),
@@ -198,7 +198,7 @@ async def test_a_lease_whose_connection_broke_is_kept(server: str) -> None:
         claiming.cancel()
 
 
-async def test_locks_that_the_server_frees_late_are_waited_for(server: str) -> None:
+async def test_the_bot_waits_for_locks_that_the_server_releases_late(server: str) -> None:
     lease = Lease(server, beat_s=0.05)
     engine = create_engine(server, isolation_level="AUTOCOMMIT")
     async with kept(lease) as (keeping, _):
@@ -218,7 +218,7 @@ async def test_locks_that_the_server_frees_late_are_waited_for(server: str) -> N
     engine.dispose()
 
 
-async def test_what_is_told_is_heard_by_the_others_alone(server: str) -> None:
+async def test_a_notice_reaches_only_the_other_processes(server: str) -> None:
     teller, hearer = Lease(server, beat_s=0.05, grace_s=0.5), Lease(server, beat_s=0.05, grace_s=0.5)
     own, heard = list[str](), list[str]()
     teller.hear("topic", own.append)
@@ -233,7 +233,7 @@ async def test_what_is_told_is_heard_by_the_others_alone(server: str) -> None:
     await database.close()
 
 
-async def test_a_name_is_one_processs_until_that_is_gone_or_gives_it_up(server: str) -> None:
+async def test_a_name_belongs_to_one_process_until_it_ends_or_releases_it(server: str) -> None:
     first, second = (Lease(server, beat_s=0.05, grace_s=0.5) for _ in range(2))
     async with kept(second):
         async with kept(first):
@@ -246,7 +246,7 @@ async def test_a_name_is_one_processs_until_that_is_gone_or_gives_it_up(server: 
             await claimed(second, "a name")
 
 
-async def test_a_server_that_is_away_is_a_fault(tmp_path: object) -> None:
+async def test_a_missing_server_is_an_error(tmp_path: object) -> None:
     with pytest.raises(StorageFault) as caught:
         await Lease(f"postgresql+psycopg://nobody@/none?host={tmp_path}").take()
     assert caught.value.kind == "other"
@@ -259,7 +259,7 @@ def bears_s(connection: Any) -> float:
         return its_socket.getsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT) / 1000
 
 
-async def test_no_connection_waits_for_hours_for_a_server_whose_network_is_gone(server: str) -> None:
+async def test_no_connection_waits_for_hours_after_a_network_loss(server: str) -> None:
     url = make_url(server)
     path = f"{url.query['host']}/.s.PGSQL.5432"
     with Proxy(partial(asyncio.open_unix_connection, path)) as proxy:
@@ -286,7 +286,7 @@ async def bears_little(through: str) -> None:
     await database.close()
 
 
-async def test_a_process_looks_less_often_for_runs_that_nobody_waits_for(server: str) -> None:
+async def test_a_process_polls_less_often_for_runs_that_nobody_waits_for(server: str) -> None:
     async def nothing(run: str) -> str:
         return run
 
@@ -308,7 +308,7 @@ async def test_a_process_looks_less_often_for_runs_that_nobody_waits_for(server:
     }
 
 
-async def test_the_engines_tables_are_migrated_once_and_not_on_the_loop(
+async def test_the_engines_tables_are_migrated_once_and_off_the_event_loop(
     server: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     threads: list[bool] = []
@@ -336,7 +336,7 @@ async def none_before(run: str) -> list[str]:
 
 
 @pytest.mark.parametrize("late", [True, False])
-async def test_a_request_whose_process_was_slow_or_died_keeps_its_place_in_the_line(
+async def test_a_request_keeps_its_place_in_line_even_if_its_process_was_slow_or_died(
     server: str, monkeypatch: pytest.MonkeyPatch, late: bool
 ) -> None:
     """It was stored first, and the engine is told of it second, or never."""
@@ -373,7 +373,7 @@ async def test_a_request_whose_process_was_slow_or_died_keeps_its_place_in_the_l
     assert ran == ["first", "second"]
 
 
-async def test_runs_that_wait_move_to_the_queues_of_their_new_parts_and_keep_their_order(server: str) -> None:
+async def test_waiting_runs_move_to_the_queues_of_their_new_parts_in_order(server: str) -> None:
     """As when a bot starts with two shards that had one when it was stopped."""
     ran: list[str] = []
 

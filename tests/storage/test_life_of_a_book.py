@@ -32,7 +32,7 @@ async def state(db: Database, one: NewDocument) -> str | None:
     return row.state if row else None
 
 
-async def test_what_is_being_built_is_seen_by_nobody(db: Database) -> None:
+async def test_a_book_that_is_being_built_is_not_visible(db: Database) -> None:
     documents, new = Documents(db), book()
     assert await documents.add(new, built_by="run")
     assert await seen(db) == set()
@@ -45,7 +45,7 @@ async def test_what_is_being_built_is_seen_by_nobody(db: Database) -> None:
     assert len(await Passages(db).chunks_of("local", new.id)) == 3
 
 
-async def test_several_books_are_swapped_in_one_moment_and_the_old_ones_can_still_be_read(
+async def test_several_books_are_swapped_at_once_and_the_old_ones_stay_readable(
     db: Database,
 ) -> None:
     documents, passages = Documents(db), Passages(db)
@@ -75,7 +75,7 @@ async def test_several_books_are_swapped_in_one_moment_and_the_old_ones_can_stil
     assert await documents.leftovers() == []
 
 
-async def test_an_edition_takes_the_place_of_whatever_bears_its_name_by_then(db: Database) -> None:
+async def test_an_edition_replaces_the_book_that_has_its_name_by_then(db: Database) -> None:
     documents = Documents(db)
     await documents.add(book())
     mine, theirs = book(), book()
@@ -94,7 +94,7 @@ async def test_an_edition_takes_the_place_of_whatever_bears_its_name_by_then(db:
 
 
 @pytest.mark.parametrize("by", ["removal", "replacement"])
-async def test_a_book_that_has_gone_meanwhile_does_not_come_back_by_a_reindex(db: Database, by: str) -> None:
+async def test_a_book_deleted_meanwhile_does_not_return_with_a_reindex(db: Database, by: str) -> None:
     documents = Documents(db)
     old, anew, newer = book(), book(), book()
     await documents.add(old)
@@ -111,7 +111,7 @@ async def test_a_book_that_has_gone_meanwhile_does_not_come_back_by_a_reindex(db
     assert anew.id in {left.document_id for left in await documents.leftovers()}
 
 
-async def test_a_retired_book_goes_when_its_grace_is_over(db: Database) -> None:
+async def test_a_retired_book_is_deleted_after_its_grace_period(db: Database) -> None:
     documents, old, new = Documents(db), book(), book()
     await documents.add(old)
     await documents.add(new, built_by="run")
@@ -131,7 +131,7 @@ async def test_a_retired_book_goes_when_its_grace_is_over(db: Database) -> None:
     ("ended", "stays"),
     [("received", True), ("running", True), ("done", False), ("failed", False), ("stopped", False)],
 )
-async def test_what_was_built_for_a_run_goes_when_the_run_has_ended(
+async def test_unfinished_books_of_a_run_are_deleted_when_the_run_has_ended(
     db: Database, ended: InboxState, stays: bool
 ) -> None:
     documents, inbox, new, orphan = Documents(db), Inbox(db), book(), book()

@@ -13,7 +13,7 @@ import storage
 from storage.lock import StorageBusy, hold
 
 
-def test_a_second_holder_learns_who_has_it(tmp_path: Path) -> None:
+def test_a_second_process_learns_who_holds_the_folder(tmp_path: Path) -> None:
     with hold(tmp_path / "data" / "lock"):
         with pytest.raises(StorageBusy) as caught:
             hold(tmp_path / "data" / "lock")
@@ -22,7 +22,7 @@ def test_a_second_holder_learns_who_has_it(tmp_path: Path) -> None:
     hold(tmp_path / "data" / "lock").release()
 
 
-def test_a_killed_holder_holds_no_more(tmp_path: Path) -> None:
+def test_a_killed_process_releases_the_folder(tmp_path: Path) -> None:
     script = (
         "import sys; from pathlib import Path; from storage.lock import hold; "
         f"lock = hold(Path({str(tmp_path / 'lock')!r})); print('held', flush=True); sys.stdin.read()"

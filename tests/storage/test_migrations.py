@@ -47,13 +47,13 @@ async def test_a_database_migrated_from_nothing_has_exactly_the_declared_tables(
         await database.close()
 
 
-def test_the_constant_names_the_newest_file() -> None:
+def test_head_names_the_newest_migration() -> None:
     config = Config()
     config.set_main_option("script_location", str(Path(migrate.__file__).parent))
     assert ScriptDirectory.from_config(config).get_heads() == [migrate.HEAD]
 
 
-async def test_what_the_first_release_kept_is_all_there_and_sessions_have_owners(url: str) -> None:
+async def test_data_of_the_first_release_is_complete_and_sessions_have_owners(url: str) -> None:
     at = "2026-02-03 04:05:06"
     await asyncio.to_thread(
         upgraded_to,
@@ -94,7 +94,7 @@ async def test_what_the_first_release_kept_is_all_there_and_sessions_have_owners
         await database.close()
 
 
-async def test_what_was_kept_before_there_were_councils_is_all_there_and_one_can_be_held(url: str) -> None:
+async def test_data_from_before_councils_is_complete_and_a_council_can_be_held(url: str) -> None:
     at = "2026-02-03 04:05:06"
     await asyncio.to_thread(
         upgraded_to,
@@ -133,7 +133,7 @@ async def test_what_was_kept_before_there_were_councils_is_all_there_and_one_can
         await database.close()
 
 
-async def test_what_spaces_had_set_is_kept_in_one_table_of_settings(url: str) -> None:
+async def test_settings_of_spaces_move_into_one_table(url: str) -> None:
     at = "2026-02-03 04:05:06"
     await asyncio.to_thread(
         upgraded_to,
@@ -180,7 +180,7 @@ async def test_what_spaces_had_set_is_kept_in_one_table_of_settings(url: str) ->
         await database.close()
 
 
-async def test_a_story_that_was_imported_is_told_from_one_that_was_played(url: str) -> None:
+async def test_imported_and_played_stories_are_distinguished(url: str) -> None:
     at = "2026-02-03 04:05:06"
     await asyncio.to_thread(
         upgraded_to,
@@ -203,7 +203,7 @@ async def test_a_story_that_was_imported_is_told_from_one_that_was_played(url: s
         await database.close()
 
 
-async def test_books_from_before_need_no_second_vectors_until_they_are_asked_for(url: str) -> None:
+async def test_older_books_need_no_second_vectors_until_a_question_needs_them(url: str) -> None:
     columns = (
         "id, space, shelf, source, title, language, sha256, size, state, section_count, chunk_count, embedded"
     )
@@ -241,7 +241,7 @@ async def test_books_from_before_need_no_second_vectors_until_they_are_asked_for
         await database.close()
 
 
-async def test_what_repeats_an_earlier_request_is_known_also_of_requests_from_before(url: str) -> None:
+async def test_repeats_of_older_requests_are_recognised_too(url: str) -> None:
     payloads = {
         "pressed": '{"answers":"first","options":{"repeats":"older"}}',
         "repeated": '{"answers":"","options":{"repeats":"first"}}',

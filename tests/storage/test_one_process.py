@@ -78,7 +78,7 @@ def cut(server: str) -> None:
     engine.dispose()
 
 
-async def test_a_run_that_an_earlier_release_began_on_another_machine_is_taken_up(
+async def test_a_run_that_an_earlier_release_began_on_another_machine_is_taken_over(
     server: str, tmp_path: Path
 ) -> None:
     app, recorder = await App.open(settings(server, tmp_path / "first")), Recorder()
@@ -94,9 +94,7 @@ async def test_a_run_that_an_earlier_release_began_on_another_machine_is_taken_u
 
 
 @pytest.mark.timeout(60)
-async def test_a_first_start_waits_for_a_transaction_that_is_open_meanwhile(
-    server: str, tmp_path: Path
-) -> None:
+async def test_a_first_start_waits_for_an_open_transaction(server: str, tmp_path: Path) -> None:
     app, reading = await App.open(settings(server, tmp_path / "first")), asyncio.Event()
 
     async def read() -> None:
@@ -114,7 +112,7 @@ async def test_a_first_start_waits_for_a_transaction_that_is_open_meanwhile(
     await app.close()
 
 
-async def test_a_second_process_without_common_vectors_is_refused_and_may_still_look(
+async def test_a_second_process_without_shared_vectors_is_refused_but_may_read(
     server: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(postgres_vectors, "OLDEST", (99, 0))

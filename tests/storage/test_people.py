@@ -48,7 +48,7 @@ def test_every_table_declares_whose_its_rows_are() -> None:
             assert declared.goes_with == "" or "space" in table.c
 
 
-def test_a_table_that_declares_nothing_is_seen() -> None:
+def test_a_table_without_a_declaration_is_noticed() -> None:
     with pytest.raises(KeyError):
         ownership(Table("forgotten", MetaData(), Column("author_id", String)))
 
@@ -110,7 +110,7 @@ async def filled(db: Database) -> None:
     assert now.tzinfo == UTC
 
 
-async def test_what_is_kept_about_a_person_is_all_theirs_and_nobody_elses(db: Database) -> None:
+async def test_a_persons_export_has_all_their_rows_and_no_others(db: Database) -> None:
     await filled(db)
     people = People(db)
     kept = await people.rows_about("local", "ana", "delete")
@@ -139,7 +139,7 @@ async def test_what_is_kept_about_a_person_is_all_theirs_and_nobody_elses(db: Da
     assert [rows for rows in (await people.rows_about("local", "", "delete")).values() if rows] == []
 
 
-async def test_a_person_is_deleted_and_nothing_else_is_touched(db: Database) -> None:
+async def test_deleting_a_person_leaves_all_other_rows(db: Database) -> None:
     await filled(db)
     people = People(db)
     others = {
@@ -185,7 +185,7 @@ async def test_a_person_is_deleted_and_nothing_else_is_touched(db: Database) -> 
     assert [job.id for job in await Jobs(db).list("local")] == ["bia-alone"]
 
 
-async def test_what_goes_with_a_run_is_withdrawn_with_it(db: Database) -> None:
+async def test_rows_of_a_run_are_withdrawn_with_it(db: Database) -> None:
     await filled(db)
     goes = {table.name for table in metadata.sorted_tables if ownership(table).goes_with == "run"}
     assert goes == {

@@ -33,7 +33,7 @@ def made(folder: Path, *names: str) -> Path:
     return folder
 
 
-def test_what_an_earlier_release_left_open_is_closed(tmp_path: Path) -> None:
+def test_permissions_that_an_earlier_release_left_open_are_tightened(tmp_path: Path) -> None:
     data = made(tmp_path / "data", "sutradhar.db", "engine.db", "originals", "chroma", "models")
     assert exposed(data) == ["chroma", "engine.db", "originals", "sutradhar.db"]
     restrict(data)
@@ -43,7 +43,7 @@ def test_what_an_earlier_release_left_open_is_closed(tmp_path: Path) -> None:
     assert mode(data / "models") == 0o755
 
 
-def test_a_folder_with_other_things_in_it_stays_open_and_only_ours_is_closed(tmp_path: Path) -> None:
+def test_only_our_files_in_a_shared_folder_are_closed(tmp_path: Path) -> None:
     shared = made(tmp_path / "shared", "sutradhar.db", "letter.txt")
     (shared / "chroma").symlink_to(tmp_path)
     outside = mode(tmp_path)
@@ -52,7 +52,7 @@ def test_a_folder_with_other_things_in_it_stays_open_and_only_ours_is_closed(tmp
     assert (mode(shared / "sutradhar.db"), exposed(shared)) == (0o600, [])
 
 
-def test_what_the_bot_makes_is_for_nobody_else(tmp_path: Path) -> None:
+def test_new_files_are_readable_by_their_owner_only(tmp_path: Path) -> None:
     data = tmp_path / "data"
     command = [sys.executable, "-m", "bot", "--data", str(data), "chat", "--json"]
     env = {name: value for name, value in os.environ.items() if not name.startswith("SUTRADHAR_")}

@@ -113,7 +113,7 @@ async def test_a_large_shelf_has_an_index_that_filters_do_not_empty(
     assert await vectors.count(*shelf) == 200
 
 
-async def test_an_index_that_was_not_finished_is_made_again(
+async def test_an_unfinished_index_is_built_again(
     database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(postgres_vectors, "LARGE", 500)
@@ -129,7 +129,7 @@ async def test_an_index_that_was_not_finished_is_made_again(
     assert (await database.execute(text(valid), name=name)).scalar() is True
 
 
-async def test_a_process_that_leaves_does_not_wait_for_an_index(
+async def test_a_process_that_stops_does_not_wait_for_an_index(
     database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(postgres_vectors, "LARGE", 500)
@@ -205,7 +205,7 @@ asyncio.run(main())
 """
 
 
-async def test_a_job_that_was_killed_repeats_its_last_batch(database: Database, server: str) -> None:
+async def test_a_killed_job_repeats_its_last_batch(database: Database, server: str) -> None:
     job = await asyncio.create_subprocess_exec(
         sys.executable, "-c", KILLED, server, cwd=ROOT, stdout=asyncio.subprocess.PIPE
     )
@@ -225,7 +225,7 @@ async def test_a_job_that_was_killed_repeats_its_last_batch(database: Database, 
     assert {id for id, _ in await vectors.search(*SHELF, made[there - 1], 1)} == {f"d:{there - 1}"}
 
 
-async def test_damaged_vectors_are_put_out_of_the_way(database: Database) -> None:
+async def test_damaged_vectors_are_moved_aside(database: Database) -> None:
     vectors = await filled(database)
     await indexed(vectors)
     assert await vectors.set_aside() == "chunk_vectors"
@@ -244,7 +244,7 @@ async def document(database: Database, id: str, embedded: int, other: int = 0, m
         await connection.execute(text(row), {"id": id, "n": embedded, "other": other, "maker": maker})
 
 
-async def test_a_start_notices_vectors_that_are_not_there(database: Database) -> None:
+async def test_a_start_notices_missing_vectors(database: Database) -> None:
     """After a restart with another store, a restored dump or a deleted table."""
     await filled(database, 30)
     await document(database, "0", 10)
@@ -304,7 +304,7 @@ def test_old_versions_of_pgvector_are_not_used(
     assert not postgres_vectors.Extension(installed, available, False, False).usable
 
 
-async def test_the_doctor_says_where_vectors_are(
+async def test_the_doctor_says_where_vectors_are_stored(
     server: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     says = re.compile("[Vv]ectors are|Vector store")

@@ -7,7 +7,7 @@ from storage.people import People
 from storage.proxies import Proxies
 
 
-async def test_a_proxied_name_is_of_one_space_and_goes_with_the_person(db: Database) -> None:
+async def test_a_proxied_name_belongs_to_one_space_and_is_deleted_with_the_person(db: Database) -> None:
     proxies = Proxies(db)
     for space in ("one", "two"):
         await proxies.offer(space, "Mira", "bia", "Bia")

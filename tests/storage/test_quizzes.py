@@ -17,7 +17,7 @@ def remembered(memory: str, right: bool) -> tuple[str, datetime]:
     return memory + "+-"[not right], NOW + timedelta(days=len(memory))
 
 
-async def test_the_first_answer_counts_and_its_own_run_may_say_it_again(db: Database) -> None:
+async def test_only_the_first_answer_counts_and_its_run_may_repeat_it(db: Database) -> None:
     quizzes = Quizzes(db)
     await quizzes.ask("s", "quiz", "c", "t", [QUESTION], NOW)
     await quizzes.ask("s", "quiz", "c", "t", [replace(QUESTION, text="Another?")], NOW)

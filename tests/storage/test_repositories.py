@@ -49,7 +49,7 @@ async def test_unfinished_requests_come_back_in_order(db: Database) -> None:
     assert (row.state, row.created_at.tzinfo) == ("running", UTC)
 
 
-async def test_what_repeats_a_request_is_found_without_reading_every_request(db: Database) -> None:
+async def test_repeats_of_a_request_are_found_without_reading_all_requests(db: Database) -> None:
     inbox, asked = Inbox(db), list[tuple[str, Any]]()
     rows = [request("pressed"), request("elsewhere", space="other"), request("alone"), request("again")]
     await inbox.receive([replace(row, follows="" if row.id == "alone" else "one") for row in rows])
@@ -66,7 +66,7 @@ async def test_what_repeats_a_request_is_found_without_reading_every_request(db:
             assert "USING INDEX ix_inbox_follows" in str(plan.all())
 
 
-async def test_a_stage_is_claimed_fresh_once_and_keeps_its_message(db: Database) -> None:
+async def test_a_stage_is_claimed_once_and_keeps_its_message(db: Database) -> None:
     outbox = Outbox(db)
     first = await outbox.claim("local", "run", "answer")
     again = await outbox.claim("local", "run", "answer")
@@ -97,7 +97,7 @@ async def test_messages_of_other_runs_are_known(db: Database) -> None:
     assert await outbox.of_others("g", "mine", ["1", "2", "3", "4"]) == {"2"}
 
 
-async def test_it_is_known_whether_those_ahead_in_a_line_have_a_message(db: Database) -> None:
+async def test_a_waiting_run_knows_whether_the_runs_ahead_have_a_message(db: Database) -> None:
     inbox, outbox = Inbox(db), Outbox(db)
     rows = [replace(request(id), line="l") for id in ("one", "two", "three")]
     numbers = await inbox.receive(rows)
@@ -119,7 +119,7 @@ async def test_the_words_of_a_request_can_be_replaced(db: Database) -> None:
     assert [row.payload for row in await inbox.unfinished()] == ['{"text": "other"}', "{}"]
 
 
-async def test_a_conversation_is_bound_to_its_real_thread_and_found_from_either_side(db: Database) -> None:
+async def test_a_conversation_is_linked_to_its_thread_and_found_by_either(db: Database) -> None:
     threads = Threads(db)
     await threads.bind("g", "c", "event", "4711")
     assert await threads.real_thread("g", "c", "event") == "4711"
@@ -151,7 +151,7 @@ async def test_a_conversation_whose_thread_was_lost_moves_to_a_new_one(db: Datab
     assert await threads.real_thread("g", "c", "another event") == "2"
 
 
-async def test_what_a_run_offers_is_kept_by_number_and_replaced_whole(db: Database) -> None:
+async def test_a_runs_offers_are_stored_by_number_and_replaced_as_a_whole(db: Database) -> None:
     offers = Offers(db)
     await offers.keep("local", "run", "choice", ["a", "b", "c"])
     await offers.keep("local", "run", "source", ["s"])
@@ -173,7 +173,7 @@ async def test_the_last_verdict_of_each_person_counts(db: Database) -> None:
     assert await feedback.count("local") == {"up": 2, "down": 1}
 
 
-async def test_a_mark_is_read_as_it_was_set_last(db: Database) -> None:
+async def test_a_mark_is_read_as_last_set(db: Database) -> None:
     marks = Marks(db)
     assert await marks.get("tree") is None
     await marks.set("tree", "one")
@@ -181,7 +181,7 @@ async def test_a_mark_is_read_as_it_was_set_last(db: Database) -> None:
     assert await marks.get("tree") == "two"
 
 
-async def test_the_ledger_adds_up_what_is_settled_and_what_still_stands(db: Database) -> None:
+async def test_the_ledger_sums_settled_and_open_entries(db: Database) -> None:
     ledger = Ledger(db)
     since = datetime.now(UTC) - timedelta(minutes=1)
     paid = await ledger.reserve("local", "run", "answer", "me", "p:m", 900, Decimal("0.01"))
@@ -213,7 +213,7 @@ async def test_the_ledger_adds_up_what_is_settled_and_what_still_stands(db: Data
     assert [row.state for row in await ledger.entries("local", "run")] == ["settled", "stopped", "reserved"]
 
 
-async def test_what_is_withdrawn_leaves_nothing_and_is_stopped_in_one(db: Database) -> None:
+async def test_withdrawing_a_request_deletes_it_and_stops_it_in_one_step(db: Database) -> None:
     inbox, sessions, offers = Inbox(db), Sessions(db), Offers(db)
     session = await sessions.open("local", "terminal", "c", "1", "rules", author_id="me", title="a secret")
     await inbox.receive([replace(request(id, "1"), payload="a secret") for id in ("going", "ended", "other")])
@@ -245,7 +245,7 @@ async def test_what_is_withdrawn_leaves_nothing_and_is_stopped_in_one(db: Databa
     assert now.title == ""
 
 
-async def test_a_request_that_has_ended_does_not_run_again(db: Database) -> None:
+async def test_an_ended_request_does_not_run_again(db: Database) -> None:
     inbox = Inbox(db)
     await inbox.receive([request("one")])
     await inbox.set_states({"one": "stopped"})
@@ -255,7 +255,7 @@ async def test_a_request_that_has_ended_does_not_run_again(db: Database) -> None
     assert row.state == "stopped"
 
 
-async def test_offers_of_a_kind_are_swept_when_they_are_old(db: Database) -> None:
+async def test_old_offers_of_a_kind_are_deleted(db: Database) -> None:
     offers = Offers(db)
     for kind in ("modal", "choice"):
         await offers.keep("local", "run", kind, ["x"])
@@ -316,7 +316,7 @@ async def test_a_document_is_found_by_source_title_or_either_end_of_its_id(db: D
     assert await documents.find("local", None, " ") == []
 
 
-async def test_a_rulebook_of_a_megabyte_and_a_half_goes_in_within_half_a_second(db: Database) -> None:
+async def test_a_rulebook_of_a_megabyte_and_a_half_is_stored_within_half_a_second(db: Database) -> None:
     new = book(chunks=2500, chunk_chars=600)
     start = time.process_time()
     await Documents(db).add(new)
@@ -324,7 +324,7 @@ async def test_a_rulebook_of_a_megabyte_and_a_half_goes_in_within_half_a_second(
     assert time.process_time() - start < 2.0
 
 
-async def test_a_job_tells_how_far_it_is_and_what_failed(db: Database) -> None:
+async def test_a_job_records_its_progress_and_failures(db: Database) -> None:
     jobs = Jobs(db)
     assert await jobs.create("local", "run", "rules", "add", 3)
     assert not await jobs.create("local", "run", "rules", "add", 3)
@@ -371,7 +371,7 @@ async def test_the_last_vote_of_a_person_counts_in_each_group(db: Database) -> N
     assert await votes.counts("local", "run", 0) == {0: 2}
 
 
-async def test_many_who_vote_at_once_are_all_counted(db: Database) -> None:
+async def test_simultaneous_votes_are_all_counted(db: Database) -> None:
     votes = Votes(db)
     await asyncio.gather(*(votes.give("local", "run", 0, f"person {n}", n % 2) for n in range(30)))
     assert await votes.counts("local", "run", 0) == {0: 15, 1: 15}

@@ -51,7 +51,7 @@ async def ids(db: Database) -> list[str]:
     return await db.column(inbox.select().with_only_columns(inbox.c.id).order_by(inbox.c.seq))
 
 
-async def test_old_runs_go_and_what_they_have_spent_stays(db: Database) -> None:
+async def test_old_runs_are_deleted_and_their_costs_kept(db: Database) -> None:
     arrived, shown, spent, engine = Inbox(db), Outbox(db), Ledger(db), Engine()
     many = [f"run-{n}" for n in range(2 * BATCH + 1)]
     await arrived.receive([request(id) for id in many])
@@ -97,7 +97,7 @@ async def test_old_runs_go_and_what_they_have_spent_stays(db: Database) -> None:
     assert await KeptDays(db, 30, engine.forget, delete_documents=no_document).round(NOW) == 0
 
 
-async def test_what_was_said_goes_only_from_what_was_archived_long_ago(db: Database) -> None:
+async def test_words_are_deleted_only_from_sessions_archived_long_ago(db: Database) -> None:
     kept = Sessions(db)
     for n, (state, closed) in enumerate((("archived", OLD), ("archived", NOW), ("closed", OLD))):
         values = {"platform": "discord", "channel": "c", "thread": f"t{n}", "work": "rules", "title": "x"}
@@ -114,7 +114,7 @@ async def test_what_was_said_goes_only_from_what_was_archived_long_ago(db: Datab
     assert not await Inbox(db).withdraw("other", "r2", "")
 
 
-async def test_old_changes_of_settings_go_and_the_settings_stay(db: Database) -> None:
+async def test_old_changes_of_settings_are_deleted_and_the_settings_kept(db: Database) -> None:
     store = SettingsStore(db)
     await store.set_all("s", {f"house_rule.{n}": "old" for n in range(BATCH + 1)}, "bia")
     await db.run(setting_changes.update().values(changed_at=OLD))

@@ -86,7 +86,7 @@ def come(url: str) -> tuple[int, int, int, list[int]]:
         return going, count("inbox", "verb = 'remind'"), count("schedules", "next_at <= :now"), fired
 
 
-async def test_two_calendars_that_look_at_the_same_moment_begin_each_once(
+async def test_two_calendars_that_look_at_the_same_moment_start_each_schedule_once(
     server: str, tmp_path: Path
 ) -> None:
     app, recorder = await App.open(settings(server, tmp_path / "first")), Recorder()
@@ -121,7 +121,7 @@ def started(folder: Path, server: str, running: list[subprocess.Popen[str]]) -> 
     return running[-1]
 
 
-async def test_what_a_killed_process_has_begun_another_ends(
+async def test_another_process_completes_what_a_killed_one_has_begun(
     server: str, tmp_path: Path, running: list[subprocess.Popen[str]]
 ) -> None:
     await planned(server)

@@ -24,7 +24,7 @@ async def test_a_thread_has_one_active_session(db: Database) -> None:
     assert not await sessions.close(*place)
 
 
-async def test_an_exchange_is_kept_once_per_run_and_the_last_come_oldest_first(db: Database) -> None:
+async def test_an_exchange_is_stored_once_per_run_and_the_last_ones_come_oldest_first(db: Database) -> None:
     sessions = Sessions(db)
     session = await sessions.open("local", "terminal", "c", "t", "rules")
     for n in range(4):
@@ -32,7 +32,7 @@ async def test_an_exchange_is_kept_once_per_run_and_the_last_come_oldest_first(d
     assert [row.question for row in await sessions.last_exchanges("local", session.id, 2)] == ["q2", "q3"]
 
 
-async def test_a_run_that_goes_on_after_a_restart_replaces_what_it_had_answered(db: Database) -> None:
+async def test_a_run_that_continues_after_a_restart_replaces_its_answer(db: Database) -> None:
     sessions = Sessions(db)
     session = await sessions.open("local", "terminal", "c", "t", "rules")
     for run, answer, cited in (
@@ -45,7 +45,7 @@ async def test_a_run_that_goes_on_after_a_restart_replaces_what_it_had_answered(
     assert [(row.answer, row.citations) for row in rows] == [("half an answer", "[1]"), ("b", "[]")]
 
 
-async def test_a_person_has_their_sessions_those_that_grew_last_first(db: Database) -> None:
+async def test_a_persons_sessions_are_listed_most_recent_first(db: Database) -> None:
     sessions, owned = Sessions(db), OwnSessions(db)
     first = await sessions.open("local", "terminal", "c", "1", "rules", author_id="ana", title="One")
     await sessions.open("local", "terminal", "c", "2", "rules", author_id="ana", title="Two")
@@ -56,7 +56,7 @@ async def test_a_person_has_their_sessions_those_that_grew_last_first(db: Databa
     assert await owned.all("local", "") == []
 
 
-async def test_resuming_a_session_closes_the_one_that_was_active_there(db: Database) -> None:
+async def test_resuming_a_session_closes_the_active_one(db: Database) -> None:
     sessions, owned = Sessions(db), OwnSessions(db)
     old = await sessions.open("local", "terminal", "c", "1", "rules", author_id="ana", title="One")
     new = await sessions.open("local", "terminal", "c", "2", "rules", author_id="ana", title="Two")
@@ -73,7 +73,7 @@ async def test_resuming_a_session_closes_the_one_that_was_active_there(db: Datab
     }
 
 
-async def test_the_runs_of_a_session_are_what_was_asked_in_it_in_its_time(db: Database) -> None:
+async def test_a_sessions_runs_are_those_asked_while_it_was_active(db: Database) -> None:
     inbox, sessions, owned = Inbox(db), Sessions(db), OwnSessions(db)
 
     async def asked(id: str, **other: str) -> None:
@@ -113,7 +113,7 @@ async def test_the_runs_of_a_session_are_what_was_asked_in_it_in_its_time(db: Da
         assert await owned.runs(space, person, session, works=works, naming="sessions", before="delete") == []
 
 
-async def test_a_question_can_be_reworded(db: Database) -> None:
+async def test_a_stored_question_can_be_edited(db: Database) -> None:
     sessions = Sessions(db)
     session = await sessions.open("local", "terminal", "c", "t", "rules")
     for run in ("one", "two"):
@@ -127,7 +127,7 @@ async def test_a_question_can_be_reworded(db: Database) -> None:
     ]
 
 
-async def test_who_began_a_thread_is_who_began_its_first_session(db: Database) -> None:
+async def test_the_person_who_began_a_threads_first_session_began_the_thread(db: Database) -> None:
     sessions, place = Sessions(db), ("local", "terminal", "c", "t")
     assert await sessions.starter(*place) == ""
     await sessions.open(*place, "rules", author_id="ana")

@@ -8,7 +8,7 @@ from storage.db import Database
 from storage.settings import SettingsStore
 
 
-async def test_what_a_space_has_set_stands_until_it_is_reset(db: Database) -> None:
+async def test_a_spaces_setting_holds_until_it_is_reset(db: Database) -> None:
     settings = SettingsStore(db)
     assert await settings.of_space("local", "council.") == {}
     await settings.set("local", "council.members", "p:one, p:two", "ana")
@@ -26,7 +26,7 @@ async def test_what_a_space_has_set_stands_until_it_is_reset(db: Database) -> No
     assert list(await settings.of_space("local", "council.")) == ["criteria"]
 
 
-async def test_a_persons_a_channels_and_the_spaces_stand_side_by_side(db: Database) -> None:
+async def test_settings_of_a_person_a_channel_and_a_space_are_separate(db: Database) -> None:
     settings = SettingsStore(db)
     await settings.set("local", "language", "en", "ana")
     await settings.set("local", "language", "pt-BR", "ana", "channel", "c")
@@ -53,7 +53,7 @@ async def test_a_prefix_is_no_pattern(db: Database) -> None:
     assert list(await settings.of_space("local", "free_")) == ["chat"]
 
 
-async def test_changes_of_what_is_shared_are_kept_in_their_space(db: Database) -> None:
+async def test_changes_of_shared_settings_are_recorded_in_their_space(db: Database) -> None:
     settings = SettingsStore(db)
     await settings.set("one", "works", "rules" * 200, "ana", "channel", "hall")
     await settings.set("one", "language", "en", "ana", "person", "ana")

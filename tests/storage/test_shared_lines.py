@@ -71,7 +71,7 @@ async def line(template: tuple[str, str]) -> AsyncIterator[Line]:
     await lease.release()
 
 
-async def test_a_line_goes_on_while_an_answer_is_owed_and_the_next_one_does_not_overtake_it(
+async def test_a_line_continues_while_an_answer_is_owed_but_does_not_overtake_it(
     line: Line,
 ) -> None:
     assert await line.moves_on(30)
@@ -92,7 +92,7 @@ async def test_a_line_goes_on_while_an_answer_is_owed_and_the_next_one_does_not_
     assert not await line.runs.overtakes(line.next)
 
 
-async def test_messages_wait_for_a_place_that_takes_nothing_any_more_but_not_forever(
+async def test_messages_wait_for_an_unreachable_place_but_not_forever(
     line: Line, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(shared, "ORDER_S", 0.1)
@@ -101,7 +101,7 @@ async def test_messages_wait_for_a_place_that_takes_nothing_any_more_but_not_for
     await asyncio.wait_for(line.runs.overtakes_none(line.next), 30)
 
 
-async def test_what_was_received_before_and_has_not_begun_is_known(line: Line) -> None:
+async def test_earlier_requests_that_have_not_begun_are_known(line: Line) -> None:
     assert await line.runs.earlier(NEXT) == []
     await line.inbox.set_states({RUN: "received"})
     assert await line.runs.earlier(NEXT) == [RUN]

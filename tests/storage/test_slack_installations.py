@@ -35,7 +35,7 @@ def shape(table: Table) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(("ours", "theirs"), PAIRS)
-def test_our_tables_are_those_that_slack_sdk_writes(ours: Table, theirs: Table) -> None:
+def test_our_tables_match_those_of_slack_sdk(ours: Table, theirs: Table) -> None:
     assert shape(ours) == shape(theirs)
 
 
@@ -73,7 +73,7 @@ async def test_a_workspaces_installation_is_found_and_removed(db: Database) -> N
         assert [row.team_id for row in await connection.execute(slack_installations.select())] == ["T2"]
 
 
-async def test_a_second_installation_counts(db: Database) -> None:
+async def test_a_second_installation_replaces_the_first(db: Database) -> None:
     store = Store(db, "client")
     first, second = installation("T1"), installation("T1", token="xoxb-2")
     first.installed_at, second.installed_at = 1_700_000_000.0, 1_700_000_001.0
@@ -82,7 +82,7 @@ async def test_a_second_installation_counts(db: Database) -> None:
     assert await store.find("T1", "") == replace(TABLE, token="xoxb-2")
 
 
-async def test_an_organisations_installation_holds_in_each_of_its_workspaces(db: Database) -> None:
+async def test_an_organisations_installation_applies_to_each_of_its_workspaces(db: Database) -> None:
     store = Store(db, "client")
     await store.installations.async_save(installation(None, "E1", "xoxb-org"))
     await store.installations.async_save(installation("T1", "E1"))
@@ -96,7 +96,7 @@ async def test_an_organisations_installation_holds_in_each_of_its_workspaces(db:
     assert await store.find("T1", "E1") is not None
 
 
-async def test_a_state_is_good_once_and_old_ones_are_forgotten(db: Database) -> None:
+async def test_an_oauth_state_is_valid_once_and_old_ones_are_deleted(db: Database) -> None:
     store = Store(db, "client")
     state = await store.states.async_issue()
     assert await store.states.async_consume(state)
@@ -111,7 +111,7 @@ async def test_a_state_is_good_once_and_old_ones_are_forgotten(db: Database) -> 
     assert late not in [one.state for one in kept]
 
 
-async def test_an_installation_waits_for_whoever_writes_and_reads_wait_for_nobody(tmp_path: Path) -> None:
+async def test_an_installation_waits_for_other_writers_and_reads_wait_for_nobody(tmp_path: Path) -> None:
     """SQLite's own waiting polls, and an unlucky one is left out: ten wait here, and all get their turn."""
     db = await Database.open(f"sqlite+aiosqlite:///{tmp_path}/sutradhar.db", busy_timeout_s=0.2)
     store = Store(db, "client")
@@ -130,7 +130,7 @@ async def test_an_installation_waits_for_whoever_writes_and_reads_wait_for_nobod
     await db.close()
 
 
-async def test_a_database_that_somebody_else_holds_is_a_fault_of_the_storage(tmp_path: Path) -> None:
+async def test_a_database_locked_by_another_program_is_a_storage_error(tmp_path: Path) -> None:
     url = f"sqlite+aiosqlite:///{tmp_path}/sutradhar.db"
     db, other = await Database.open(url, busy_timeout_s=0.05), await Database.open(url)
     async with other.write() as connection:

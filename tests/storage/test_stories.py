@@ -9,7 +9,7 @@ from storage.stories import Node, Spot, Stories
 from storage.story_cards import CardRow
 
 
-async def test_files_of_cards_have_room_together(db: Database) -> None:
+async def test_files_of_cards_share_one_size_limit(db: Database) -> None:
     stories, spot = Stories(db), Spot("local", "terminal", "c", "t")
     await stories.create(spot, "story", "The door", "ana")
     first = CardRow("local", "story", "a", "run", "ana", b"12345")
@@ -21,7 +21,7 @@ async def test_files_of_cards_have_room_together(db: Database) -> None:
     assert await stories.cards.file("other", "story", "a") is None
 
 
-async def test_a_turn_is_known_by_its_end(db: Database) -> None:
+async def test_a_turn_is_found_by_the_end_of_its_id(db: Database) -> None:
     stories, spot = Stories(db), Spot("local", "terminal", "c", "t")
     await stories.create(spot, "story", "The door", "ana")
     await stories.append(

@@ -64,7 +64,7 @@ async def embedded(tmp_path: Path) -> AsyncIterator[ChromaVectors]:
     await opened.close()
 
 
-async def test_the_nearest_come_first_with_their_cosine(vectors: Vectors) -> None:
+async def test_the_nearest_vectors_come_first_with_their_cosine(vectors: Vectors) -> None:
     made = unit_vectors(50)
     await vectors.add(*SHELF, [f"d:{n}" for n in range(50)], made, "d")
     nearest = await vectors.search(*SHELF, made[7] * 3, 5)
@@ -87,7 +87,7 @@ async def test_a_batch_repeated_after_a_crash_doubles_nothing_even_over_several_
     assert (await vectors.search(*SHELF, made[n - 1], 1))[0][0] == f"d:{n - 1}"
 
 
-async def test_a_removed_document_is_not_found_any_more(vectors: Vectors) -> None:
+async def test_a_removed_document_is_no_longer_found(vectors: Vectors) -> None:
     made = unit_vectors(4)
     await vectors.add(*SHELF, ["d:0", "d:1"], made[:2], "d")
     await vectors.add(*SHELF, ["e:0", "e:1"], made[2:], "e")
@@ -95,7 +95,7 @@ async def test_a_removed_document_is_not_found_any_more(vectors: Vectors) -> Non
     assert {id for id, _ in await vectors.search(*SHELF, made[0], 9)} == {"e:0", "e:1"}
 
 
-async def test_spaces_shelves_and_embedders_see_nothing_of_each_other(vectors: Vectors) -> None:
+async def test_spaces_shelves_and_embedders_are_separate(vectors: Vectors) -> None:
     made = unit_vectors(2)
     for space in ("one", "two"):
         await vectors.add(space, "rules", "bge", ["d:0"], made[:1] if space == "one" else made[1:], "d")
@@ -106,7 +106,7 @@ async def test_spaces_shelves_and_embedders_see_nothing_of_each_other(vectors: V
     assert near == pytest.approx(1.0, abs=HALF)
 
 
-async def test_vectors_are_there_after_a_rest_and_after_a_restart(vectors: Vectors, again: Again) -> None:
+async def test_vectors_survive_an_idle_time_and_a_restart(vectors: Vectors, again: Again) -> None:
     made = unit_vectors(3)
     await vectors.add(*SHELF, ["d:0", "d:1", "d:2"], made, "d")
     await vectors.release_memory()
@@ -117,7 +117,7 @@ async def test_vectors_are_there_after_a_rest_and_after_a_restart(vectors: Vecto
 
 
 @pytest.mark.parametrize("harm", ["garbage", "truncated", "missing"])
-async def test_a_harmed_folder_is_told_and_can_be_made_anew(
+async def test_a_damaged_folder_is_reported_and_can_be_made_again(
     embedded: ChromaVectors, tmp_path: Path, harm: str
 ) -> None:
     folder, made = tmp_path / "chroma", unit_vectors(3)
@@ -141,7 +141,7 @@ async def test_a_harmed_folder_is_told_and_can_be_made_anew(
     assert await embedded.count(*SHELF) == 1
 
 
-async def test_a_server_that_is_not_there_is_a_fault() -> None:
+async def test_a_missing_server_is_an_error() -> None:
     remote = ChromaVectors.remote("http://127.0.0.1:9")
     with pytest.raises(StorageFault) as caught:
         await remote.count(*SHELF)
@@ -149,7 +149,7 @@ async def test_a_server_that_is_not_there_is_a_fault() -> None:
     await remote.close()
 
 
-async def test_only_documents_that_are_named_are_searched(vectors: Vectors) -> None:
+async def test_only_the_named_documents_are_searched(vectors: Vectors) -> None:
     made = unit_vectors(30)
     for n, document in enumerate("def"):
         ids = [f"{document}:{i}" for i in range(10)]

@@ -23,7 +23,7 @@ async def test_a_request_waits_in_its_place_until_it_has_ended(db: Database) -> 
     assert not await inbox.waiting_at(*HERE)
 
 
-async def test_what_waits_elsewhere_or_in_no_order_does_not_count(db: Database) -> None:
+async def test_requests_elsewhere_or_without_an_order_do_not_count(db: Database) -> None:
     inbox = Inbox(db)
     others = {"space": "T2", "platform": "discord", "channel": "C2", "thread": "2.2", "ordered": False}
     await inbox.receive([replace(ASKED, id=name, **{name: value}) for name, value in others.items()])  # type: ignore[arg-type]
@@ -31,8 +31,8 @@ async def test_what_waits_elsewhere_or_in_no_order_does_not_count(db: Database) 
     assert await inbox.waiting_at("T1", "slack", "C2", "1.1")
 
 
-async def test_who_watches_the_process_asks_little(db: Database) -> None:
-    """Of a database that is there, and how much has not been shown yet in any space."""
+async def test_health_checks_need_few_queries(db: Database) -> None:
+    """They ask whether the database answers, and how much has not been shown yet in any space."""
     unshown = Unshown(db)
     await db.answers()
     assert await unshown.count() == 0

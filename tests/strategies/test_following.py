@@ -87,7 +87,7 @@ def books() -> dict[str, Shelved]:
     return {name: Shelved(name) for name, _ in (LANTERNS, FATE)}
 
 
-async def test_follow_ups_find_their_answer_and_strangers_none(books: dict[str, Shelved]) -> None:
+async def test_follow_ups_find_their_answer_and_unrelated_questions_none(books: dict[str, Shelved]) -> None:
     models: object = None  # nobody asks
     wrong = []
     for (book, language), before, question, wanted in PAIRS:

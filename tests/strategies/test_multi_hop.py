@@ -37,7 +37,7 @@ async def test_hop_two_searches_with_a_term_found_only_in_the_passages_of_hop_on
     assert "- Duskglass forged" in bench.prompt(1)
 
 
-async def test_passages_that_are_enough_are_not_searched_beyond(bench: Bench) -> None:
+async def test_no_second_search_follows_sufficient_passages(bench: Bench) -> None:
     bench.answers.append(ENOUGH)
     run = MemoryRun()
     result, _ = await bench.search("multi-hop", await bench.inquiry(QUESTION), run)
@@ -58,14 +58,14 @@ async def test_there_are_never_more_hops_than_allowed(bench: Bench) -> None:
     assert bench.service.calls == 2  # what was sure needs no last judge
 
 
-async def test_a_search_that_was_made_is_not_made_again(bench: Bench) -> None:
+async def test_no_search_is_repeated(bench: Bench) -> None:
     bench.answers.append({"sufficient": False, "searches": [QUESTION.upper(), "  ", ""]})
     run = MemoryRun()
     await bench.search("multi-hop", await bench.inquiry(QUESTION), run)
     assert list(run.kept) == ["search", "judge-1"]
 
 
-async def test_a_judge_that_fails_costs_no_more_than_what_it_would_have_found(bench: Bench) -> None:
+async def test_a_judge_that_fails_loses_only_its_own_findings(bench: Bench) -> None:
     bench.answers += [named_lantern, Reply(status=400, error=BAD)]
     result, notices = await bench.search("multi-hop", await bench.inquiry(QUESTION))
     assert "Ledger of the smithy" in headings(result)
@@ -73,7 +73,7 @@ async def test_a_judge_that_fails_costs_no_more_than_what_it_would_have_found(be
     assert notices[-1].startswith("The model that helps with searching failed, so I searched without it.")
 
 
-async def test_what_no_judge_found_sufficient_is_not_called_an_answer(bench: Bench) -> None:
+async def test_passages_that_no_judge_found_sufficient_are_not_called_an_answer(bench: Bench) -> None:
     strange = "Which ferry company won the football cup of Duskshire in 1987?"
     assert not (await bench.search("single", await bench.inquiry(strange)))[0].confident
     bench.answers += [{"sufficient": False, "searches": ["Candles"]}, {"sufficient": False, "searches": []}]
@@ -81,7 +81,7 @@ async def test_what_no_judge_found_sufficient_is_not_called_an_answer(bench: Ben
     assert not result.confident
 
 
-async def test_a_replay_asks_nobody_and_finds_the_same(bench: Bench) -> None:
+async def test_a_replay_makes_no_call_and_finds_the_same(bench: Bench) -> None:
     bench.answers += [named_lantern, ENOUGH]
     run, inquiry = MemoryRun(), await bench.inquiry(QUESTION)
     first, notices = await bench.search("multi-hop", inquiry, run)
@@ -90,7 +90,7 @@ async def test_a_replay_asks_nobody_and_finds_the_same(bench: Bench) -> None:
     assert bench.service.calls == 2
 
 
-async def test_a_run_cut_off_between_hops_goes_on_where_it_was(bench: Bench) -> None:
+async def test_a_run_interrupted_between_hops_continues_there(bench: Bench) -> None:
     bench.answers += [named_lantern, ENOUGH]
     run, inquiry = MemoryRun(), await bench.inquiry(QUESTION)
     cut = bench.told("multi-hop", inquiry, run)

@@ -27,7 +27,7 @@ async def test_at_most_four_parts_are_searched_each_once(bench: Bench) -> None:
     assert sum(name.startswith("search-part-") for name in run.kept) == 4
 
 
-async def test_a_model_that_fails_leaves_the_question_itself(bench: Bench) -> None:
+async def test_if_the_model_fails_the_question_itself_is_searched(bench: Bench) -> None:
     bench.answers += [Reply(text="no JSON at all"), Reply(text="nor here")]
     alone, _ = await bench.search("single", await bench.inquiry(QUESTION))
     result, notices = await bench.search("multi-question", await bench.inquiry(QUESTION))
@@ -35,7 +35,7 @@ async def test_a_model_that_fails_leaves_the_question_itself(bench: Bench) -> No
     assert notices[-1].startswith("The model that helps with searching failed")
 
 
-async def test_parts_that_a_model_makes_up_do_not_make_a_strange_question_answered(bench: Bench) -> None:
+async def test_invented_parts_do_not_make_an_unrelated_question_answered(bench: Bench) -> None:
     bench.answers.append({"questions": ["Candles", "football scores", "election of 1998"]})
     result, _ = await bench.search(
         "multi-question", await bench.inquiry("Who scored most goals for Uruguay?")

@@ -10,14 +10,14 @@ PAST = (("How long does a candle burn while walking?", "Four hours [1]."),)
 PORTUGUESE = "Quanto tempo dura uma vela acesa enquanto se caminha à noite?"
 
 
-async def test_a_question_that_stands_alone_in_the_shelfs_language_asks_no_model(bench: Bench) -> None:
+async def test_an_independent_question_in_the_shelfs_language_needs_no_model(bench: Bench) -> None:
     run = MemoryRun()
     result, notices = await bench.search("single", await bench.inquiry("How long does a candle burn?"), run)
     assert headings(result)[0] == "Candles"
     assert (bench.service.calls, list(run.kept), notices) == (0, ["search"], [])
 
 
-async def test_a_heading_typed_as_a_follow_up_asks_no_model(bench: Bench) -> None:
+async def test_a_heading_typed_as_a_follow_up_needs_no_model(bench: Bench) -> None:
     await bench.search("single", await bench.inquiry("Grappled", history=PAST))
     assert bench.service.calls == 0
 
@@ -36,7 +36,7 @@ async def test_a_follow_up_is_searched_as_it_stands_alone(bench: Bench) -> None:
     assert "<earlier>\n<question>How long does a candle burn while walking?</question>" in prompt
 
 
-async def test_a_foreign_question_finds_what_its_translation_finds(bench: Bench) -> None:
+async def test_a_foreign_question_finds_the_same_as_its_translation(bench: Bench) -> None:
     alone, _ = await bench.search("single", await bench.inquiry(PORTUGUESE, language="pt", helper=False))
     assert "rules.other_language" in alone.notices
     bench.answers.append(
@@ -83,7 +83,7 @@ async def test_without_a_model_a_short_follow_up_is_read_the_same_way(bench: Ben
     assert (list(run.kept), notices) == (["search", "search-together"], [])
 
 
-async def test_the_rewritten_question_is_what_the_strategy_goes_on_with(bench: Bench) -> None:
+async def test_the_strategy_continues_with_the_rewritten_question(bench: Bench) -> None:
     bench.answers += [
         {"question": "How long does a candle burn while running?", "translations": []},
         {"sufficient": True, "searches": []},
@@ -95,7 +95,7 @@ async def test_the_rewritten_question_is_what_the_strategy_goes_on_with(bench: B
 SAID = "Ana: How bright is a lantern?\nBia: How long does a candle burn while walking?"
 
 
-async def test_what_people_said_in_the_thread_is_leant_on_like_earlier_questions(bench: Bench) -> None:
+async def test_messages_in_the_thread_count_like_earlier_questions(bench: Bench) -> None:
     bench.answers.append({"question": "How long does a candle burn while running?", "translations": []})
     run = MemoryRun()
     result, _ = await bench.search("single", await bench.inquiry("and when running?", earlier=SAID), run)
@@ -118,7 +118,7 @@ async def test_without_a_model_a_short_question_is_read_with_the_last_line_of_th
     assert len(run.kept) == 2
 
 
-async def test_without_a_model_a_question_in_any_language_is_told_what_to_do(bench: Bench) -> None:
+async def test_without_a_model_a_foreign_question_gets_advice(bench: Bench) -> None:
     for language, question in (
         ("nl", "Hoe lang brandt een kaars tijdens het lopen?"),
         ("ru", "Сколько горит свеча?"),
