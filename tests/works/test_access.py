@@ -90,7 +90,7 @@ async def refused(ask: Asker, request: Request) -> str:
     ],
     ids=["person", "group", "everyone", "group allowed", "person allowed", "nothing denied"],
 )
-async def test_each_rule_decides_for_each_verb_and_way_in(
+async def test_each_rule_applies_to_each_verb_and_way_in(
     ask: Asker, platform: str, rules: list[tuple[str, dict[str, Any]]], key: str
 ) -> None:
     place = replace(HERE, platform=platform)
@@ -117,7 +117,7 @@ async def test_each_rule_decides_for_each_verb_and_way_in(
     assert tried > 300
 
 
-async def test_what_is_not_named_stays_open(ask: Asker) -> None:
+async def test_verbs_that_no_rule_names_stay_open(ask: Asker) -> None:
     await rule(ask, "deny", "story")
     for row in ROWS:
         request = ask.request(row.work, row.name, "x", HERE, ANA)
@@ -145,7 +145,7 @@ async def test_stop_cards_privacy_and_help_always_work(ask: Asker) -> None:
         assert await refused(ask, ask.request(row.work, row.name, "", HERE, ANA)) == "", path
 
 
-async def test_a_group_that_is_denied_goes_before_one_that_is_allowed() -> None:
+async def test_a_denied_group_overrides_an_allowed_one() -> None:
     def of(whose: Any, id: str, allows: bool) -> Rule:
         return Rule("story", whose, id, allows, id)
 
@@ -197,14 +197,14 @@ async def test_only_admins_set_rules_and_another_spaces_rules_are_not_shown(ask:
         ("story", {"group": "nobody"}, "group called “nobody”"),
     ],
 )
-async def test_what_cannot_be_a_rule_is_refused_in_words(
+async def test_an_invalid_rule_is_refused_with_a_sentence(
     ask: Asker, what: str, to: dict[str, Any], said: str
 ) -> None:
     assert said in await rule(ask, "deny", what, **to)
     assert await ask.app.access.rules("local") == []
 
 
-async def test_a_choice_from_the_platforms_list_is_taken_by_its_id(ask: Asker) -> None:
+async def test_a_choice_from_the_platforms_list_is_stored_by_its_id(ask: Asker) -> None:
     await rule(ask, "deny", "story", group="<&m1|Mu|ted>")
     await rule(ask, "deny", "story", person="<@cem|Cem>")
     assert [(kept.whose, kept.of) for kept in await ask.app.access.rules("local")] == [
@@ -212,7 +212,7 @@ async def test_a_choice_from_the_platforms_list_is_taken_by_its_id(ask: Asker) -
     ], "the first is no mention, and the name of no group"
 
 
-def test_groups_are_kept_with_the_request_and_left_out_where_nobody_asked() -> None:
+def test_groups_are_stored_with_the_request_only_if_rules_need_them() -> None:
     request = Request("r", HERE, replace(ANA, groups=("a", "b")), "rules", "ask")
     assert request_from_json(request_to_json(request)) == request
     unasked = replace(request, author=ANA)

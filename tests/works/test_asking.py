@@ -64,7 +64,7 @@ async def test_a_finished_search_is_titled_by_what_it_found(tmp_path: Path) -> N
         assert titles(nothing) == [("search", "Searching “rules”…"), ("search", "Nothing found")]
 
 
-async def test_nothing_found_says_what_was_not_searched(
+async def test_the_answer_nothing_found_says_what_was_not_searched(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with opened(tmp_path) as bench:
@@ -102,7 +102,7 @@ DOUBTFUL = "What does a wagon cost?"
 """Of which the book says that waiting costs a coin."""
 
 
-async def test_what_may_not_be_the_answer_is_shown_as_a_guess_without_a_model(tmp_path: Path) -> None:
+async def test_without_a_model_an_uncertain_answer_is_shown_as_a_guess(tmp_path: Path) -> None:
     async with opened(tmp_path) as bench:
         events = await asked(bench, DOUBTFUL)
         text = "".join(event.text for event in events if isinstance(event, Text))
@@ -121,7 +121,7 @@ async def test_a_question_that_an_earlier_release_began_without_a_model_is_quote
         assert events == await asked(bench, question)
 
 
-async def test_a_model_reads_what_may_not_be_the_answer_and_may_say_no(tmp_path: Path) -> None:
+async def test_a_model_judges_an_uncertain_answer_and_may_reject_it(tmp_path: Path) -> None:
     doubt = words("en")("rules.doubtful")
     async with opened(tmp_path, "answerer") as bench:
         bench.answers.append(Reply(pieces=["Waiting costs a coin [1]."]))
@@ -138,7 +138,7 @@ async def test_a_model_reads_what_may_not_be_the_answer_and_may_say_no(tmp_path:
         assert Notice(doubt) not in sure
 
 
-async def test_a_question_in_any_language_is_put_into_the_books_by_a_model(tmp_path: Path) -> None:
+async def test_a_model_translates_a_question_into_the_books_language(tmp_path: Path) -> None:
     questions = [
         ("nl", "Hoe lang brandt een kaars tijdens het lopen?"),
         ("pl", "Jak długo pali się świeca?"),

@@ -73,7 +73,7 @@ async def refusal(ask: Asker, author: Author = ANA, place: Place = HERE, path: s
     ],
     ids=["person", "each", "group", "channel", "space"],
 )
-async def test_what_is_used_up_stops_those_whose_budget_it_is(
+async def test_an_exhausted_budget_stops_only_its_own_people(
     ask: Asker, per: str, to: dict[str, Any], key: str, others: dict[Author, str]
 ) -> None:
     assert "1000 tokens" in await budget(ask, "1000 tokens", per=per, **to)
@@ -90,7 +90,7 @@ async def test_what_is_used_up_stops_those_whose_budget_it_is(
     assert await refusal(ask) == ""
 
 
-async def test_ones_own_budget_goes_before_the_largest_of_ones_groups_and_before_everyones(
+async def test_a_personal_budget_overrides_group_budgets_and_the_general_one(
     ask: Asker,
 ) -> None:
     await budget(ask, "10 tokens", whose="each")
@@ -107,7 +107,7 @@ async def test_ones_own_budget_goes_before_the_largest_of_ones_groups_and_before
     assert everyones.tokens == 10
 
 
-async def test_admins_go_on_where_that_is_set(ask: Asker) -> None:
+async def test_admins_may_exceed_budgets_if_that_is_set(ask: Asker) -> None:
     await budget(ask, "100 tokens")
     await spend(ask, 100)
     assert await refusal(ask, BIA) == "budget.over_space_day"
@@ -124,7 +124,7 @@ async def test_a_call_that_needs_more_than_is_left_is_not_made(ask: Asker) -> No
     assert caps.allowances == [allowance], "each call of a model is made within it"
 
 
-async def test_a_word_comes_once_at_80_percent_and_on_the_spaces_budget_to_admins(ask: Asker) -> None:
+async def test_a_note_comes_once_at_80_percent_and_for_the_spaces_budget_to_admins(ask: Asker) -> None:
     await budget(ask, "1000 tokens", whose="each")
     await budget(ask, "1000 tokens", per="month")
     await spend(ask, 799)
@@ -145,7 +145,7 @@ async def test_a_word_comes_once_at_80_percent_and_on_the_spaces_budget_to_admin
     assert await ask.app.resources.budgets.words(replace(by_admin, id="another")) == []
 
 
-async def test_the_word_is_shown_beside_an_answer(tmp_path: Path) -> None:
+async def test_the_note_is_shown_beside_an_answer(tmp_path: Path) -> None:
     said = Reply(pieces=["A candle burns four hours [1]."])
     async with (
         ChatService(lambda body: said, models=("one",)) as service,
@@ -171,7 +171,7 @@ async def test_the_word_is_shown_beside_an_answer(tmp_path: Path) -> None:
         assert {entry.channel for entry in entries} == {HERE.channel}
 
 
-async def test_only_admins_set_budgets_and_others_see_what_concerns_them(ask: Asker) -> None:
+async def test_only_admins_set_budgets_and_others_see_their_own(ask: Asker) -> None:
     assert "Only admins" in await budget(ask, "5 usd", ANA)
     await budget(ask, "5 usd", person="ana")
     await budget(ask, "2.50 usd", whose="each", per="month")
@@ -186,7 +186,7 @@ async def test_only_admins_set_budgets_and_others_see_what_concerns_them(ask: As
 
 
 @pytest.mark.parametrize("typed", ["-1", "0 usd", "five", "1.5 tokens", "1 euro", "9" * 30])
-async def test_an_amount_that_is_none_is_refused(ask: Asker, typed: str) -> None:
+async def test_an_invalid_amount_is_refused(ask: Asker, typed: str) -> None:
     assert "I don't understand the amount" in await budget(ask, typed)
     assert await ask.app.resources.budgets.all("local") == []
 
@@ -209,7 +209,7 @@ async def test_amounts_are_written_in_several_ways(ask: Asker, typed: str, shown
         assert kept.shown(words("pt")) == "US$ " + shown.removeprefix("$").replace(".", ",")
 
 
-def test_an_id_with_points_is_kept_whole() -> None:
+def test_an_id_with_dots_is_kept_complete() -> None:
     name = setting_of("person", "ana.b", "day", "usd")
     row = SettingRow("s", "space", "", name, "5 Ana B", "bia", None)  # type: ignore[arg-type]
     assert budget_of(row) == SetBudget("person", "ana.b", "day", "usd", Decimal(5), "Ana B")
@@ -217,7 +217,7 @@ def test_an_id_with_points_is_kept_whole() -> None:
     assert budget_of(replace(row, value="much")) is None
 
 
-async def test_the_history_says_who_changed_what(ask: Asker) -> None:
+async def test_the_history_shows_who_changed_what(ask: Asker) -> None:
     await ask("set", "works rules", to="channel", author=BIA)
     await ask("reset", "works", to="channel", author=BIA)
     await ask("set", "language en")

@@ -73,7 +73,7 @@ async def test_a_work_may_be_typed_by_its_portuguese_name(ask: Asker) -> None:
     assert row.value == "rules story"
 
 
-async def test_nobody_sets_a_category_where_there_is_none(ask: Asker) -> None:
+async def test_nobody_sets_a_category_for_a_channel_without_one(ask: Asker) -> None:
     yard = replace(HERE, channel="yard")
     assert "in no category" in await ask("set", "works all", to="category", author=BIA, place=yard)
     assert "in no category" in await ask("reset", "works", to="category", author=BIA, place=yard)
@@ -81,7 +81,9 @@ async def test_nobody_sets_a_category_where_there_is_none(ask: Asker) -> None:
 
 
 @pytest.mark.parametrize("work", GOVERNED)
-async def test_every_verb_of_a_work_is_refused_but_for_what_stops_something(ask: Asker, work: str) -> None:
+async def test_every_verb_of_a_disabled_work_is_refused_except_those_that_stop_something(
+    ask: Asker, work: str
+) -> None:
     await ask("set", f"works -{work}", to="channel", author=BIA)
     rows = [row for row in TABLE if row.work == work]
     assert rows
@@ -94,7 +96,7 @@ async def test_every_verb_of_a_work_is_refused_but_for_what_stops_something(ask:
         assert refused is not (row.urgent or row.stops), row.path
 
 
-async def test_what_stops_or_shows_a_persons_own_always_works(ask: Asker) -> None:
+async def test_verbs_that_stop_something_or_show_a_persons_own_data_always_work(ask: Asker) -> None:
     none = " ".join(f"-{work}" for work in GOVERNED[1:])
     await ask("set", f"works {none}", to="channel", author=BIA)
     for work, verb in (("story", "stopcard"), ("house", "stop"), ("privacy", "export"), ("settings", "show")):
@@ -131,12 +133,12 @@ async def test_works_are_written_in_several_ways(ask: Asker, typed: str, kept: s
 
 
 @pytest.mark.parametrize("typed", ["rules -story", "poems", "-", ","])
-async def test_what_names_no_works_is_refused(ask: Asker, typed: str) -> None:
+async def test_a_value_without_works_is_refused(ask: Asker, typed: str) -> None:
     assert "saved" not in await ask("set", f"works {typed}", to="channel", author=BIA)
     assert await ask.app.settings.nearest(HERE, "", "works") == []
 
 
-async def test_plain_words_go_to_the_channels_work(ask: Asker) -> None:
+async def test_plain_text_goes_to_the_channels_work(ask: Asker) -> None:
     assert await ask.app.plain(HERE, "ana", "hello") == ("rules", "ask")
     await ask("set", "default_work story", to="channel", author=BIA)
     assert (await ask.app.plain(HERE, "ana", "hello"))[0] == "story"
@@ -185,7 +187,7 @@ async def test_a_question_goes_to_the_channels_shelf(tmp_path: Path) -> None:
         assert "pirate" in private
 
 
-async def test_the_table_shows_what_holds_and_admins_get_buttons(ask: Asker) -> None:
+async def test_the_table_shows_the_effective_settings_and_admins_get_buttons(ask: Asker) -> None:
     await ask("set", "works rules", to="channel", author=BIA)
     await ask("set", "answers private", to="category", author=BIA)
     await ask("set", "listens mentions", to="everyone", author=BIA)

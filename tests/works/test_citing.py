@@ -36,13 +36,13 @@ def test_a_supported_marker_stays_with_a_verbatim_quote() -> None:
     assert gate.quotes == {1: "Each creature takes 8d6 fire damage."}
 
 
-def test_a_number_that_was_never_given_is_taken_out() -> None:
+def test_a_marker_with_an_unknown_number_is_removed() -> None:
     text, gate = through("It deals fire damage [7].")
     assert text == "It deals fire damage."
     assert gate.dropped == 1
 
 
-def test_a_marker_whose_passage_says_nothing_of_the_sentence_is_taken_out() -> None:
+def test_a_marker_whose_passage_does_not_support_the_sentence_is_removed() -> None:
     assert through("Swimming costs extra movement [2].")[0] == "Swimming costs extra movement."
 
 
@@ -69,17 +69,17 @@ def test_lists_and_ranges_of_numbers_are_checked_one_by_one() -> None:
     )
 
 
-def test_brackets_that_are_no_markers_pass() -> None:
+def test_other_brackets_pass_unchanged() -> None:
     assert through("Roll [1d6] or see [the table].")[0] == "Roll [1d6] or see [the table]."
 
 
-def test_a_quotation_in_the_passages_own_words_bears_out_another_language() -> None:
+def test_a_verbatim_quotation_supports_a_sentence_in_another_language() -> None:
     text, gate = through('O agarrão usa a ação de ataque [2 "use the Attack action"].')
     assert text == "O agarrão usa a ação de ataque [2]."
     assert gate.quotes == {2: "use the Attack action"}
 
 
-def test_without_the_words_a_sentence_in_another_language_is_not_borne_out() -> None:
+def test_without_a_quotation_a_sentence_in_another_language_is_not_supported() -> None:
     assert through("O agarrão usa a ação de ataque [2].")[0] == "O agarrão usa a ação de ataque."
 
 
@@ -92,7 +92,7 @@ def test_without_the_words_a_sentence_in_another_language_is_not_borne_out() -> 
         '"use the Attack action',  # never closed: up to the bracket
     ],
 )
-def test_typography_white_space_and_emphasis_are_no_difference(quote: str) -> None:
+def test_typography_white_space_and_emphasis_are_ignored_in_quotations(quote: str) -> None:
     text, gate = through(f"O agarrão [2 {quote}].", abroad=True)
     assert text == "O agarrão [2]."
     assert gate.quotes == {2: "use the Attack action"}
@@ -102,13 +102,13 @@ def test_typography_white_space_and_emphasis_are_no_difference(quote: str) -> No
     "quote",
     ["use the Dodge action", "the Attack", "can", "se the Attack action to make a grappl", "", "."],
 )
-def test_words_that_do_not_stand_there_or_say_too_little_count_for_nothing(quote: str) -> None:
+def test_missing_or_too_few_quoted_words_do_not_count(quote: str) -> None:
     text, gate = through(f'O agarrão [2 "{quote}"].', abroad=True)
     assert text == "O agarrão."
     assert gate.dropped == 1
 
 
-def test_invented_words_take_the_marker_with_them_even_where_the_sentence_would_do() -> None:
+def test_invented_words_remove_the_marker_even_if_the_sentence_is_supported() -> None:
     assert through('Make a grapple [2 "with the Dodge action"].')[0] == "Make a grapple."
 
 
@@ -141,7 +141,7 @@ def test_a_paragraph_ends_a_quotation_and_the_text_goes_on() -> None:
     assert text == "Fire 8d6 fire\n\nFire damage [1] follows."
 
 
-def test_a_hostile_text_is_read_in_no_time() -> None:
+def test_a_hostile_text_is_read_quickly() -> None:
     began = time.process_time()
     through('[1 "a",' * 2_000, '[1 "1 ' * 2_000, "[" * 10_000, '[1,"]' * 2_000)
     assert time.process_time() - began < 2.5
@@ -181,7 +181,7 @@ def as_read(text: str) -> str:
 @example(r"[1\, 3]")
 @example(r"[1\†source]")
 @given(ANSWERS)
-def test_no_unchecked_marker_gets_out_and_every_quote_stands_in_its_passage(text: str) -> None:
+def test_no_unchecked_marker_is_shown_and_every_quote_is_in_its_passage(text: str) -> None:
     shown, gate = through(text)
     for numbers in re.findall(r"[\[【](\d{1,3}(?:\s*[,;–-]\s*\d{1,3})*)[\]】]", as_read(shown)):
         assert int(numbers) in gate.quotes
@@ -190,7 +190,7 @@ def test_no_unchecked_marker_gets_out_and_every_quote_stands_in_its_passage(text
 
 
 @given(st.text(max_size=300))
-def test_sentences_are_substrings_and_lose_no_word(text: str) -> None:
+def test_split_sentences_are_substrings_and_lose_no_word(text: str) -> None:
     parts = sentences(text)
     assert all(sentence in text for sentence in parts)
     assert set("".join(text.split())) - set("".join("".join(parts).split())) <= set("\"'”’)*_")
@@ -205,7 +205,7 @@ FORMS = [
 ]  # fmt: skip
 
 
-def test_whatever_a_reader_would_take_for_a_marker_is_checked_as_one() -> None:
+def test_anything_that_readers_would_take_for_a_marker_is_checked_as_one() -> None:
     for form in FORMS:
         assert through(f"It deals 8d6 fire damage {form.format(1)}.")[0] == "It deals 8d6 fire damage [1]."
         shown, gate = through(f"It deals fire damage {form.format(99)}. So be it.")
@@ -245,13 +245,13 @@ def test_words_and_numbers_that_cite_nothing_pass() -> None:
     assert through(said)[0] == through(*said)[0] == said
 
 
-def test_no_form_of_a_marker_comes_out_of_what_was_taken_from_its_middle() -> None:
+def test_removing_a_marker_never_forms_a_new_marker() -> None:
     for text in ("[1[9]]", "[Passage [9] 1]", "[\\[9\\]1]", "&#91;[9]1]", "[1[9]†source]"):
         shown, _ = through(f"Fire damage {text}.")
         assert "?" in shown, shown
 
 
-def test_words_that_stand_in_a_passage_bear_out_no_statement_about_something_else() -> None:
+def test_words_of_a_passage_do_not_support_a_statement_about_something_else() -> None:
     shown, gate = through('The moon is made of cheese. [1 "a bright streak flashes"]', abroad=True)
     assert shown == "The moon is made of cheese."
     assert gate.unborne == ["The moon is made of cheese."]
@@ -259,7 +259,7 @@ def test_words_that_stand_in_a_passage_bear_out_no_statement_about_something_els
     assert gate.quotes == {1: "A bright streak flashes"}
 
 
-def test_one_shared_word_bears_out_no_statement_that_has_more() -> None:
+def test_one_shared_word_does_not_support_a_longer_statement() -> None:
     assert (
         through("Creatures never follow smells of tallow. [1]")[0]
         == "Creatures never follow smells of tallow."
@@ -267,7 +267,7 @@ def test_one_shared_word_bears_out_no_statement_that_has_more() -> None:
     assert through("Grapple. [2]")[0] == "Grapple. [2]"
 
 
-def test_a_passages_heading_is_shared_words_too_but_never_all_of_them() -> None:
+def test_words_of_a_passages_heading_count_but_not_alone() -> None:
     passages = ["Each creature takes 8d6 damage.", "Swimming costs movement."]
     gate = CitationGate(passages, terms, headings=["Spells › Fireball", "Spells › Fireball"])
     assert (
@@ -276,7 +276,7 @@ def test_a_passages_heading_is_shared_words_too_but_never_all_of_them() -> None:
     )
 
 
-def test_statements_that_lost_their_markers_are_told_once_each() -> None:
+def test_statements_that_lost_their_markers_are_reported_once_each() -> None:
     said = (
         "Dragons hoard amethysts [9]. It deals 8d6 fire damage [1][7]. Wolves hide silver [8] and copper [9]."
     )
@@ -287,14 +287,14 @@ def test_statements_that_lost_their_markers_are_told_once_each() -> None:
     assert gate.unborne == []
 
 
-def test_a_statement_that_is_longer_than_what_is_kept_begins_with_a_whole_word() -> None:
+def test_a_shortened_statement_begins_with_a_whole_word() -> None:
     statement = " ".join(f"amethyst{n}" for n in range(400))
     _, gate = through(f"{statement} [9].")
     (unborne,) = gate.unborne
     assert unborne.split()[0] in statement.split()
 
 
-def test_a_marker_takes_no_time_to_check() -> None:
+def test_a_marker_is_checked_quickly() -> None:
     passage = "A lit lantern shows everything within ten paces. " * 16
     began = time.process_time()
     for text in ('[1 "a', "[1]", "word [1] ", "[1-20]", '[1 "a]', '[1 "a" ', "[[[[[[[9]"):

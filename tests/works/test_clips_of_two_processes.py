@@ -65,7 +65,7 @@ async def makes(process: AppProcess, n: int, within_s: float = WITHIN_S) -> None
     await until(so_many, within_s)
 
 
-async def test_a_stop_and_a_skip_reach_what_another_process_makes(table: Table) -> None:
+async def test_stop_and_skip_reach_the_clips_of_another_process(table: Table) -> None:
     maker = table.house.processes[0]
     await maker.order("mute", muted=True)
     request = await asked(table)
@@ -86,7 +86,7 @@ async def test_a_stop_and_a_skip_reach_what_another_process_makes(table: Table) 
     assert await posted(maker, elsewhere) == ["of others begins", "of others"]
 
 
-async def test_what_is_hushed_elsewhere_is_not_posted_and_what_is_being_posted_is_taken_back(
+async def test_a_clip_silenced_elsewhere_is_not_posted_or_is_deleted_again(
     table: Table,
 ) -> None:
     maker, other = table.house.processes
@@ -109,7 +109,7 @@ async def test_what_is_hushed_elsewhere_is_not_posted_and_what_is_being_posted_i
     assert await posted(maker, request) == []
 
 
-async def test_a_new_process_leaves_to_others_what_they_make_until_they_are_gone(
+async def test_a_new_process_leaves_other_processes_clips_until_they_end(
     table: Table, tmp_path: Path
 ) -> None:
     house = table.house

@@ -55,7 +55,7 @@ def attach(ask: Asker) -> None:
     )
 
 
-async def test_it_holds_where_nothing_is_set_and_of_it_the_nearest(tmp_path: Path) -> None:
+async def test_configured_values_apply_where_nothing_is_set_and_the_nearest_wins(tmp_path: Path) -> None:
     async with opened(tmp_path, BASE + SPACES) as ask:
         attach(ask)
         hall = replace(HERE, channel="hall")
@@ -71,7 +71,7 @@ async def test_it_holds_where_nothing_is_set_and_of_it_the_nearest(tmp_path: Pat
         assert await works(ask, HERE) == ("rules", "config")
 
 
-async def test_what_comes_from_the_config_says_so(tmp_path: Path) -> None:
+async def test_values_from_the_config_are_marked_as_such(tmp_path: Path) -> None:
     async with opened(tmp_path, BASE + SPACES) as ask:
         attach(ask)
         table = await ask("channels", author=BIA)
@@ -90,7 +90,7 @@ async def test_what_comes_from_the_config_says_so(tmp_path: Path) -> None:
         assert (await ask.app.settings.roles_of_space("local")).answerer == ("house:one",)
 
 
-async def test_its_rules_are_enforced_until_another_is_set(tmp_path: Path) -> None:
+async def test_configured_rules_are_enforced_until_another_is_set(tmp_path: Path) -> None:
     async with opened(tmp_path, BASE + SPACES) as ask:
         await ask("set", "works all", to="everyone", author=BIA)
         assert await refusal(ask, path="council ask") == "access.by_everyone"
@@ -103,7 +103,7 @@ async def test_its_rules_are_enforced_until_another_is_set(tmp_path: Path) -> No
         assert "| `council` | everyone | yes |" in await ask("access")
 
 
-async def test_its_budgets_are_enforced_until_another_is_set(tmp_path: Path) -> None:
+async def test_configured_budgets_are_enforced_until_another_is_set(tmp_path: Path) -> None:
     async with opened(tmp_path, BASE + SPACES) as ask:
         await ask("set", "works all", to="everyone", author=BIA)
         await spend(ask, 1_000)
@@ -126,7 +126,7 @@ async def test_its_budgets_are_enforced_until_another_is_set(tmp_path: Path) -> 
         ("[spaces.'terminal:local'.house_rules]\n1 = 'x'", 2, "“house_rules” is unknown"),
     ],
 )
-async def test_a_mistake_is_a_sentence_at_the_start_with_its_line(
+async def test_a_mistake_is_reported_at_the_start_with_its_line(
     tmp_path: Path, text: str, line: int, sentence: str
 ) -> None:
     file, data = tmp_path / "config.toml", migrated.folder(tmp_path / "data")
@@ -149,7 +149,7 @@ async def test_a_mistake_is_a_sentence_at_the_start_with_its_line(
         ("[spaces.'slack:T1'.settings]\ninstruction = 'xoxb-123456-abcdef'\n", "config.space_secret"),
     ],
 )
-def test_what_is_no_space_is_refused_when_the_file_is_read(tmp_path: Path, text: str, key: str) -> None:
+def test_an_invalid_space_is_refused_when_the_file_is_read(tmp_path: Path, text: str, key: str) -> None:
     file = tmp_path / "config.toml"
     file.write_text(text, encoding="utf-8")
     with pytest.raises(UserError) as caught:
@@ -158,7 +158,7 @@ def test_what_is_no_space_is_refused_when_the_file_is_read(tmp_path: Path, text:
     assert "xoxb" not in words("en")(key, **caught.value.values)
 
 
-async def test_the_example_can_be_used(tmp_path: Path) -> None:
+async def test_the_example_is_valid(tmp_path: Path) -> None:
     text = EXAMPLE.read_text(encoding="utf-8").split("# Defaults for a Discord server")[1]
     lines = re.findall(r"^# (\[.+\]|[a-z_]+ = .+)$", text, re.MULTILINE)
     async with opened(tmp_path, "\n".join([*BASE.splitlines(), *lines])) as ask:
@@ -198,7 +198,7 @@ def test_the_doctor_checks_each_value_and_names_every_mistake(tmp_path: Path) ->
     assert not list((tmp_path / "data").glob("*.db"))
 
 
-async def test_an_exported_file_names_it_in_comments(tmp_path: Path) -> None:
+async def test_an_exported_file_mentions_configured_values_in_comments(tmp_path: Path) -> None:
     async with opened(tmp_path, BASE + SPACES) as ask:
         alone = await exported(ask)
         assert tomllib.loads(alone) == {}

@@ -89,7 +89,7 @@ async def talking(folder: Path, *, told: bool = True) -> AsyncIterator[Talk]:
             await app.close()
 
 
-async def test_the_first_question_is_read_with_what_was_said_before_it_and_no_other(tmp_path: Path) -> None:
+async def test_only_the_first_question_is_read_with_the_threads_earlier_messages(tmp_path: Path) -> None:
     async with talking(tmp_path) as talk:
         rewritten, answered = await talk.ask()
         for prompt in (rewritten, answered):
@@ -101,7 +101,7 @@ async def test_the_first_question_is_read_with_what_was_said_before_it_and_no_ot
         assert len(talk.read) == 1, "from here on the conversation is the bot's own"
 
 
-async def test_whoever_starts_over_has_left_the_threads_words_behind_too(tmp_path: Path) -> None:
+async def test_starting_over_also_drops_the_threads_earlier_messages(tmp_path: Path) -> None:
     async with talking(tmp_path) as talk:
         await talk.app.resources.records.sessions.open("team", "slack", "C1", "another", "rules")
         await talk.ask()
@@ -122,7 +122,9 @@ async def test_a_typed_verb_stands_alone(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "fault", [UserError("surface.x"), RuntimeError("ratelimited"), TimeoutError(), ""], ids=repr
 )
-async def test_what_cannot_be_read_costs_no_answer(tmp_path: Path, fault: str | Exception) -> None:
+async def test_an_unreadable_thread_does_not_prevent_the_answer(
+    tmp_path: Path, fault: str | Exception
+) -> None:
     async with talking(tmp_path) as talk:
         talk.said = fault
         (answered,) = await talk.ask("How long does a candle burn?")
@@ -130,7 +132,7 @@ async def test_what_cannot_be_read_costs_no_answer(tmp_path: Path, fault: str | 
         assert len(talk.read) == 1
 
 
-async def test_a_platform_without_threads_to_read_is_asked_nothing(tmp_path: Path) -> None:
+async def test_a_platform_without_readable_threads_is_not_asked(tmp_path: Path) -> None:
     async with talking(tmp_path, told=False) as talk:
         (answered,) = await talk.ask("How long does a candle burn?")
         assert "<earlier>" not in answered
@@ -151,7 +153,7 @@ async def test_what_people_said_cannot_leave_its_fence(tmp_path: Path) -> None:
         assert answered.count("<passages>") == answered.count("</passages>") == 1
 
 
-async def test_of_a_long_thread_the_end_is_read(tmp_path: Path) -> None:
+async def test_only_the_end_of_a_long_thread_is_read(tmp_path: Path) -> None:
     async with talking(tmp_path) as talk:
         talk.said = "\n".join(f"Ana: line {n}" for n in range(2_000))
         _, answered = await talk.ask()
@@ -172,11 +174,11 @@ async def test_of_a_long_thread_the_end_is_read(tmp_path: Path) -> None:
         ("", ""),
     ],
 )
-def test_whole_lines_are_kept_of_what_is_too_long(said: str, kept: str) -> None:
+def test_a_long_thread_is_cut_at_whole_lines(said: str, kept: str) -> None:
     assert newest(said, 7) == kept
 
 
-async def test_a_thread_that_does_not_answer_holds_nobody_up(tmp_path: Path) -> None:
+async def test_a_thread_that_cannot_be_loaded_delays_nobody(tmp_path: Path) -> None:
     never = asyncio.Event()
 
     async def read(_: Request) -> str:

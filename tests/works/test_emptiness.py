@@ -14,7 +14,7 @@ from tests.fakes.scripted_app import Recorder, asked, open_scripted
 from tests.storage.books import book
 
 
-async def test_the_library_is_called_empty_only_where_nothing_is_there_or_coming(tmp_path: Path) -> None:
+async def test_the_library_is_called_empty_only_if_nothing_is_in_it_or_on_its_way(tmp_path: Path) -> None:
     reading, go_on = asyncio.Event(), asyncio.Event()
 
     async def read(run: Run) -> AsyncGenerator[Event, None]:
@@ -45,7 +45,7 @@ async def test_the_library_is_called_empty_only_where_nothing_is_there_or_coming
         await app.close()
 
 
-async def test_plain_text_follows_its_authors_last_question_and_leaves_books_that_are_not_there(
+async def test_plain_text_follows_its_authors_last_question_unless_the_books_are_gone(
     tmp_path: Path,
 ) -> None:
     app = await open_scripted(tmp_path, {}, Recorder())

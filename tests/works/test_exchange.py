@@ -91,7 +91,7 @@ def said(events: list[Event]) -> str:
     return "".join(event.text for event in events if isinstance(event, Text | Failed | Notice))
 
 
-async def test_a_file_has_all_that_is_shared_and_nothing_of_a_person(ask: Asker) -> None:
+async def test_an_export_has_all_shared_settings_and_nothing_personal(ask: Asker) -> None:
     assert await exported(ask) == ""
     await filled(ask)
     text = await exported(ask)
@@ -118,7 +118,9 @@ async def test_a_file_has_all_that_is_shared_and_nothing_of_a_person(ask: Asker)
     assert "Lisbon" not in text, "one's own"
 
 
-async def test_a_file_brings_another_space_to_the_same_after_a_press(ask: Asker, tmp_path: Path) -> None:
+async def test_importing_a_file_after_a_confirmation_gives_another_space_the_same_settings(
+    ask: Asker, tmp_path: Path
+) -> None:
     await filled(ask)
     text = await exported(ask)
     events = await imported(ask, tmp_path, text, OTHER)
@@ -152,7 +154,7 @@ async def test_a_file_brings_another_space_to_the_same_after_a_press(ask: Asker,
     assert {rule.name for rule in await ask.app.access.rules("other")} == {"Ana", "Players", ""}
 
 
-async def test_what_the_file_does_not_name_stays_and_yes_asks_nothing(ask: Asker, tmp_path: Path) -> None:
+async def test_unnamed_settings_stay_and_yes_skips_the_question(ask: Asker, tmp_path: Path) -> None:
     await filled(ask)
     text = '[settings]\ntimezone = "lisbon"\nadmins_exempt = true\nmodel.writer = "house:one"\n'
     events = await imported(ask, tmp_path, text + '[channels.here]\nworks = ["-story"]\n', yes=True)
@@ -210,7 +212,7 @@ one = "x"
     assert "at line 1" in broken
 
 
-async def test_what_does_not_exist_here_is_named_and_skipped(ask: Asker, tmp_path: Path) -> None:
+async def test_missing_channels_and_groups_are_named_and_skipped(ask: Asker, tmp_path: Path) -> None:
     await filled(ask)
     text = await exported(ask)
     attach(ask, missing=("here", "halls", "p1", "ana"))
@@ -229,7 +231,7 @@ async def test_what_does_not_exist_here_is_named_and_skipped(ask: Asker, tmp_pat
     assert [len(after[name]) for name in ("access", "budgets")] == [1, 1]
 
 
-async def test_a_space_has_no_more_rules_than_it_can(ask: Asker, tmp_path: Path) -> None:
+async def test_a_space_has_a_limited_number_of_rules(ask: Asker, tmp_path: Path) -> None:
     rules = "".join(f'[[access]]\nwhat = "story"\nperson = "p{n}"\nallow = true\n' for n in range(200))
     assert "Applied 200" in said(await imported(ask, tmp_path, rules, yes=True))
     one = '[[access]]\nwhat = "story"\nperson = "more"\nallow = true\n'

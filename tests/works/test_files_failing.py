@@ -60,9 +60,7 @@ async def do(app: App, id: str, verb: str, *files: object, **more: object) -> st
     return str(await (await app.perform(request)).wait())
 
 
-async def test_a_connection_that_is_lost_at_each_call_hinders_nothing(
-    tmp_path: Path, weak: type[WeakStore]
-) -> None:
+async def test_a_connection_lost_at_each_call_does_not_matter(tmp_path: Path, weak: type[WeakStore]) -> None:
     attachments, files = brought()
     async with running(tmp_path, recorder := Recorder(), attachments) as app:
         for id, verb, more in (
@@ -80,7 +78,7 @@ async def test_a_connection_that_is_lost_at_each_call_hinders_nothing(
 
 
 @pytest.mark.parametrize("fault", [gone, refuses])
-async def test_a_place_that_is_gone_or_refuses_is_told_and_costs_nothing(
+async def test_a_missing_or_refusing_storage_is_reported_and_nothing_is_lost(
     fault: Fault, tmp_path: Path, weak: type[WeakStore]
 ) -> None:
     attachments, files = brought()
@@ -99,7 +97,7 @@ async def test_a_place_that_is_gone_or_refuses_is_told_and_costs_nothing(
         assert await do(app, "r4", "reindex") == "done", said(recorder, "r4")
 
 
-async def test_what_was_removed_meanwhile_is_deleted_once_the_place_is_back(
+async def test_removed_files_are_deleted_once_the_storage_is_back(
     tmp_path: Path, weak: type[WeakStore]
 ) -> None:
     attachments, files = brought()
@@ -117,7 +115,9 @@ async def test_what_was_removed_meanwhile_is_deleted_once_the_place_is_back(
                 await asyncio.sleep(0.02)
 
 
-async def test_a_run_that_a_restart_cuts_off_meanwhile_goes_on(tmp_path: Path, weak: type[WeakStore]) -> None:
+async def test_a_run_interrupted_by_a_restart_meanwhile_continues(
+    tmp_path: Path, weak: type[WeakStore]
+) -> None:
     attachments, files = brought()
     met = asyncio.Event()
     loop = asyncio.get_running_loop()
@@ -140,7 +140,7 @@ async def test_a_run_that_a_restart_cuts_off_meanwhile_goes_on(tmp_path: Path, w
     assert [key for key in weak.store if "incoming" in key] == []
 
 
-async def test_a_slow_place_keeps_nobody_waiting(tmp_path: Path, weak: type[WeakStore]) -> None:
+async def test_a_slow_storage_delays_nobody(tmp_path: Path, weak: type[WeakStore]) -> None:
     attachments, files = brought()
     async with running(tmp_path, Recorder(), attachments) as app:
         weak.fault = lambda operation: time.sleep(0.3)
@@ -156,10 +156,10 @@ async def test_a_slow_place_keeps_nobody_waiting(tmp_path: Path, weak: type[Weak
 
 
 @pytest.mark.slow
-async def test_a_place_that_hangs_holds_up_neither_a_stop_nor_what_is_asked_next(
+async def test_a_storage_that_hangs_blocks_neither_a_stop_nor_the_next_question(
     tmp_path: Path, weak: type[WeakStore]
 ) -> None:
-    """Both wait for half a minute at most, not for all tries."""
+    """Both wait for at most half a minute, not for all retries."""
     attachments, files = brought()
     held, met = threading.Event(), asyncio.Event()
     loop = asyncio.get_running_loop()

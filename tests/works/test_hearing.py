@@ -99,7 +99,7 @@ BAD = [
 """0 bytes, nothing, two hours, a video, a renamed zip, a zip, and too large."""
 
 
-async def test_what_cannot_be_heard_is_said_in_a_sentence(tmp_path: Path, ear: Ear) -> None:
+async def test_an_unusable_recording_gets_a_sentence(tmp_path: Path, ear: Ear) -> None:
     async with talking(listening(settings(tmp_path / "data"), ear)) as talk:
         for data, name, sentence in BAD:
             events = await talk.say(kept(tmp_path, data, name))
@@ -117,7 +117,7 @@ async def test_without_a_transcriber_one_sentence_says_what_to_configure(tmp_pat
     assert "transcriber" in str(failed["text"])
 
 
-async def test_the_next_model_listens_where_one_fails_and_each_second_is_in_the_ledger(
+async def test_the_next_model_transcribes_if_one_fails_and_each_second_is_in_the_ledger(
     tmp_path: Path, ear: Ear
 ) -> None:
     ear.answers = [web.json_response({"error": {"message": "busy", "code": "rate_limit"}}, status=429)]
@@ -135,7 +135,7 @@ async def test_the_next_model_listens_where_one_fails_and_each_second_is_in_the_
     assert float(calls["ear:gpt-4o-mini-transcribe"].cost_usd or 0) == pytest.approx(0.001, rel=0.05)
 
 
-async def test_this_machine_listens_first_at_no_cost_and_a_service_where_it_breaks_off(
+async def test_local_recognition_is_tried_first_at_no_cost_and_then_a_service(
     tmp_path: Path, ear: Ear, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with_package(monkeypatch)
@@ -168,7 +168,7 @@ async def test_this_machine_listens_first_at_no_cost_and_a_service_where_it_brea
         assert "ear:whisper-1 does" in str(await talk.say("/voice doctor"))
 
 
-async def test_what_would_cost_more_than_a_cap_is_not_listened_to(tmp_path: Path, ear: Ear) -> None:
+async def test_a_recording_that_would_exceed_a_cap_is_not_transcribed(tmp_path: Path, ear: Ear) -> None:
     made = listening(settings(tmp_path / "data"), ear, kind="openai")
     made = replace(made, budget=replace(made.budget, run_usd=0.001))
     events = await heard(tmp_path, made, kept(tmp_path, ogg(60.0)))
@@ -176,7 +176,7 @@ async def test_what_would_cost_more_than_a_cap_is_not_listened_to(tmp_path: Path
     assert ear.heard == []
 
 
-async def test_only_whoever_has_spoken_plays_their_words_and_takes_them_back_whole(tmp_path: Path) -> None:
+async def test_only_the_speaker_can_play_and_withdraw_their_words(tmp_path: Path) -> None:
     async def answer(run: Run) -> AsyncGenerator[Event, None]:
         yield Text("It opens.")
 

@@ -45,7 +45,7 @@ async def shelve(ask: Asker, folder: Path) -> None:
     assert (await ask.app.resources.intake.take("local", "rules", item, "k", replace=False)).key == ""
 
 
-async def test_rules_are_kept_by_number_and_numbers_are_not_used_again(ask: Asker) -> None:
+async def test_rules_are_numbered_and_numbers_are_not_reused(ask: Asker) -> None:
     assert "no house rules yet" in await rules(ask, author=ANA)
     assert "Added 1 house rule: 1." in await rules(ask, f'"{RULE}"')
     assert "Added 2 house rules: 2, 3." in await rules(ask, "- Potions are a bonus action.\n- No pets.")
@@ -83,7 +83,7 @@ async def test_they_come_before_the_book_and_open_as_sources(ask: Asker, tmp_pat
     )
 
 
-async def test_nothing_of_the_books_is_offered_where_they_do_not_answer(ask: Asker, tmp_path: Path) -> None:
+async def test_no_section_of_the_books_is_offered_if_they_have_no_answer(ask: Asker, tmp_path: Path) -> None:
     await shelve(ask, tmp_path)
     await rules(ask, "Potions are a bonus action.")
     events = await answered(ask, "Are potions a bonus action?")
@@ -100,7 +100,7 @@ async def test_a_rule_about_something_else_is_not_cited(ask: Asker, tmp_path: Pa
     assert {event.source for event in events if isinstance(event, Citation)} == {"combat.md"}
 
 
-async def test_they_answer_without_any_book(ask: Asker) -> None:
+async def test_house_rules_answer_without_any_book(ask: Asker) -> None:
     before = await answered(ask, "What does flanking give?")
     assert any(isinstance(event, Failed) for event in before)
     await rules(ask, RULE)
@@ -112,7 +112,7 @@ async def test_they_answer_without_any_book(ask: Asker) -> None:
     assert any(isinstance(event, Failed) for event in elsewhere)
 
 
-async def test_a_rule_that_may_answer_is_quoted_as_a_guess_unless_a_book_answers(
+async def test_a_possibly_matching_rule_is_quoted_as_a_guess_unless_a_book_answers(
     ask: Asker, tmp_path: Path
 ) -> None:
     """The question shares one word with the only rule, which is too little for an answer."""
@@ -151,7 +151,7 @@ async def test_a_model_is_told_that_they_overrule_the_book(tmp_path: Path) -> No
     assert not [event for event in events if isinstance(event, Notice)]
 
 
-async def test_a_file_brings_several(ask: Asker, tmp_path: Path) -> None:
+async def test_a_file_adds_several_rules(ask: Asker, tmp_path: Path) -> None:
     file = tmp_path / "rulings.md"
     file.write_text(
         "# Our rulings\n\n1. Flanking gives +2,\n   never advantage.\n2. No pets.\n", encoding="utf-8"
@@ -209,7 +209,7 @@ async def test_numbers_are_kept_duplicates_are_skipped_and_both_are_said(ask: As
     assert f"1. {RULE}" in kept
 
 
-async def test_only_an_admin_of_the_space_keeps_what_was_shown(ask: Asker, tmp_path: Path) -> None:
+async def test_only_an_admin_of_the_space_stores_the_shown_messages(ask: Asker, tmp_path: Path) -> None:
     file = tmp_path / "rulings.txt"
     file.write_text("First rule.\n\nSecond rule,\nin two lines.\n", encoding="utf-8")
     request = ask.request("rules", "house", "", HERE, BIA, file=str(file))
@@ -228,7 +228,7 @@ async def test_only_an_admin_of_the_space_keeps_what_was_shown(ask: Asker, tmp_p
     assert "found no rules there" in await rules(ask, file=str(file))
 
 
-async def test_pinned_messages_are_kept_all_or_one(ask: Asker) -> None:
+async def test_pinned_messages_are_stored_all_at_once_or_singly(ask: Asker) -> None:
     at = datetime(2026, 6, 1, 14, 2, tzinfo=UTC)
 
     async def pins(request: Request) -> list[ThreadMessage]:
@@ -250,7 +250,7 @@ async def test_pinned_messages_are_kept_all_or_one(ask: Asker) -> None:
     assert "Friday" not in await rules(ask)
 
 
-async def test_the_last_place_is_not_taken_twice(ask: Asker) -> None:
+async def test_two_simultaneous_rules_cannot_both_take_the_last_number(ask: Asker) -> None:
     house = HouseRules(ask.app.resources.settings, ask.app.resources.intake)
     added = await asyncio.gather(*(house.add("local", "bia", [f"Rule {n}."]) for n in range(20)))
     numbers = [number for numbers in added for number in numbers]
@@ -268,11 +268,11 @@ async def test_the_last_place_is_not_taken_twice(ask: Asker) -> None:
         ("  \n# Nothing", []),
     ],
 )
-def test_a_list_is_several_rules(text: str, read: list[str]) -> None:
+def test_a_list_becomes_several_rules(text: str, read: list[str]) -> None:
     assert rules_in(text) == read
 
 
-async def test_the_stage_names_house_rules_where_there_is_no_book(ask: Asker) -> None:
+async def test_without_a_book_the_stage_names_house_rules(ask: Asker) -> None:
     await rules(ask, RULE)
     events = await answered(ask, "What does flanking give?")
     assert any("House rules" in event.title for event in events if isinstance(event, Stage))

@@ -94,7 +94,7 @@ async def test_attachments_become_books_and_leave_nothing_behind(tmp_path: Path)
     assert list((tmp_path / "incoming").iterdir()) == []
 
 
-async def test_a_file_that_could_not_be_fetched_may_be_tried_again_but_not_one_of_another_kind(
+async def test_a_failed_download_can_be_retried_but_not_a_file_of_another_kind(
     tmp_path: Path,
 ) -> None:
     attachments = Attachments(map=b"x")
@@ -108,7 +108,7 @@ async def test_a_file_that_could_not_be_fetched_may_be_tried_again_but_not_one_o
             assert failed.retry is retry, name
 
 
-async def test_each_file_that_will_not_do_gets_its_sentence_and_the_others_go_in(tmp_path: Path) -> None:
+async def test_each_unusable_file_gets_its_sentence_and_the_others_are_added(tmp_path: Path) -> None:
     attachments = Attachments(one=TOWN, large=b"x" * 3_000_000, empty=b"")
     files = (
         attachments.file("town.md", "one"),
@@ -140,7 +140,7 @@ async def test_each_file_that_will_not_do_gets_its_sentence_and_the_others_go_in
     assert attachments.fetched == ["one", "large", "empty", "gone"]
 
 
-async def test_without_files_there_is_one_sentence_and_a_path_of_the_server_is_not_read(
+async def test_without_files_there_is_one_sentence_and_no_server_path_is_read(
     tmp_path: Path,
 ) -> None:
     (tmp_path / "secret.md").write_bytes(TOWN)
@@ -153,7 +153,7 @@ async def test_without_files_there_is_one_sentence_and_a_path_of_the_server_is_n
     assert "Attach the files" in said(recorder, "r1")
 
 
-async def test_what_was_fetched_before_a_break_is_not_fetched_again(tmp_path: Path) -> None:
+async def test_files_downloaded_before_an_interruption_are_not_downloaded_again(tmp_path: Path) -> None:
     attachments = Attachments(one=TOWN, two=b"A key is a thing of iron.\n")
     attachments.hold = asyncio.Event()
     files = (attachments.file("town.md", "one"), attachments.file("key.txt", "two"))
@@ -195,7 +195,7 @@ async def test_a_path_that_an_earlier_release_has_stored_is_still_read(tmp_path:
             assert await app.resources.intake.bytes_of(path, 1_000) == TOWN
 
 
-async def test_what_a_kill_has_left_half_written_goes_at_the_next_start(tmp_path: Path) -> None:
+async def test_half_written_files_of_a_killed_process_are_deleted_at_the_next_start(tmp_path: Path) -> None:
     attachments = Attachments(one=TOWN)
     async with running(tmp_path, Recorder(), attachments) as app:
         assert await (await app.perform(adds("r1", attachments.file("town.md", "one")))).wait() == "done"
@@ -228,7 +228,7 @@ def test_a_name_is_made_safe(name: str, kept: str) -> None:
 
 
 @given(st.text(max_size=300))
-def test_a_safe_name_is_a_name_and_nothing_else(name: str) -> None:
+def test_a_safe_name_is_a_file_name_without_a_path(name: str) -> None:
     kept = safe(name)
     assert 0 < len(kept) <= LONGEST_NAME
     assert Path(kept).name == kept

@@ -19,7 +19,7 @@ from tests.works.test_settings import ANA, CONFIG, HERE, opened
 AT = datetime(2026, 6, 1, 14, 2, tzinfo=UTC)
 
 
-async def test_they_reach_the_model_as_data_and_are_named(tmp_path: Path) -> None:
+async def test_the_newest_messages_reach_the_model_as_data_and_are_mentioned(tmp_path: Path) -> None:
     said = Reply(pieces=["A candle burns four hours [1]."])
     wanted: list[int] = []
 
@@ -106,7 +106,7 @@ async def test_a_linked_thread_is_data_cut_to_its_room_and_named_beside_newest_m
         ]
 
 
-async def test_where_there_are_none_it_is_said(tmp_path: Path) -> None:
+async def test_a_place_without_messages_gets_a_note(tmp_path: Path) -> None:
     async with opened(tmp_path) as ask:
         (tmp_path / "book.md").write_text("# Light\n\nA candle burns four hours while walking.\n")
         item = Item("book.md", str(tmp_path / "book.md"))

@@ -86,13 +86,13 @@ async def test_a_job_that_is_stopped_leaves_the_old_book_and_nothing_of_the_new_
         assert [job.state for job in await app.resources.jobs.list("local")] == ["stopped", "done"]
 
 
-def test_a_shelfs_jobs_go_one_after_another_however_it_is_spelt() -> None:
+def test_jobs_of_a_shelf_run_in_order_however_its_name_is_spelt() -> None:
     one, other = request("one", "add"), request("other", "reindex")
     assert line_of(one) == line_of(replace(other, options={"shelf": " rules "}))
     assert line_of(one) != line_of(replace(other, options={}))
 
 
-async def test_a_job_that_was_cut_off_goes_on_with_what_it_had_built(tmp_path: Path) -> None:
+async def test_an_interrupted_job_continues_with_what_it_had_built(tmp_path: Path) -> None:
     letters, seen, file = Letters(ONE), Recorder(), write(tmp_path / "north.md", 1)
     async with running(tmp_path, letters, seen) as app:
         assert await done(app, request("first", "add", file)) == ["done"]
@@ -114,7 +114,7 @@ async def test_a_job_that_was_cut_off_goes_on_with_what_it_had_built(tmp_path: P
         assert await app.resources.records.documents.unseen("local", "rules") == set()
 
 
-async def test_what_was_built_for_a_run_that_never_comes_back_goes_at_a_start(tmp_path: Path) -> None:
+async def test_books_of_a_run_that_never_returns_are_deleted_at_the_next_start(tmp_path: Path) -> None:
     letters, orphan = Letters(ONE), book()
     async with running(tmp_path, letters, Recorder()) as app:
         await kept(app, orphan)

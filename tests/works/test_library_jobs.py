@@ -103,7 +103,7 @@ async def shown(events: AsyncGenerator[Event, None], until: asyncio.Event | None
     return found
 
 
-async def test_the_page_that_is_read_is_seen_while_the_step_runs_and_a_replay_shows_none() -> None:
+async def test_the_current_page_is_shown_while_the_step_runs_and_not_in_a_replay() -> None:
     seen, jobs, run = asyncio.Event(), Notes(), MemoryRun()
 
     async def wait(page: int) -> None:
@@ -118,7 +118,7 @@ async def test_the_page_that_is_read_is_seen_while_the_step_runs_and_a_replay_sh
     assert again == [event for event in events if not (isinstance(event, Status) and "page" in event.text)]
 
 
-async def test_one_file_of_several_leaves_the_bar_to_all_of_them() -> None:
+async def test_with_several_files_the_progress_bar_is_for_all_of_them() -> None:
     seen = asyncio.Event()
 
     async def wait(page: int) -> None:
@@ -257,7 +257,7 @@ async def sources(desk: Desk) -> list[str]:
     return sorted(book.source for book in await desk.app.resources.library.books("local"))
 
 
-async def test_cancelling_keeps_what_went_in_and_the_old_book_that_was_to_be_replaced(
+async def test_cancelling_keeps_added_files_and_the_old_book(
     tmp_path: Path,
 ) -> None:
     say = words("en")
@@ -279,7 +279,7 @@ async def test_cancelling_keeps_what_went_in_and_the_old_book_that_was_to_be_rep
         assert await desk.told(BOSS, "cancel", short(job)) == say("library.job_over", job=short(job))
 
 
-async def test_whoever_asked_may_stop_a_job_and_admins_but_nobody_else(tmp_path: Path) -> None:
+async def test_only_the_asker_and_admins_may_stop_a_job(tmp_path: Path) -> None:
     say = words("en")
     async with opened(tmp_path) as desk:
         job = await desk.add(ANA, desk.file("endless.md", "A."))
@@ -292,7 +292,7 @@ async def test_whoever_asked_may_stop_a_job_and_admins_but_nobody_else(tmp_path:
         assert await desk.app.ended(job) == "stopped"
 
 
-async def test_another_spaces_jobs_do_not_exist(tmp_path: Path) -> None:
+async def test_jobs_of_another_space_are_not_visible(tmp_path: Path) -> None:
     say = words("en")
     async with opened(tmp_path) as desk:
         job = await desk.add(BOSS, desk.file("endless.md", "A."))
@@ -304,7 +304,7 @@ async def test_another_spaces_jobs_do_not_exist(tmp_path: Path) -> None:
         assert desk.app.runs.of("local", job)
 
 
-async def test_a_job_that_waits_is_listed_and_taken_out_of_the_line(tmp_path: Path) -> None:
+async def test_a_waiting_job_is_listed_and_can_be_cancelled(tmp_path: Path) -> None:
     say = words("en")
     async with opened(tmp_path) as desk:
         first = await desk.add(BOSS, desk.file("endless.md", "A."))
@@ -325,7 +325,7 @@ async def test_a_job_that_waits_is_listed_and_taken_out_of_the_line(tmp_path: Pa
         assert await sources(desk) == ["c.md"]
 
 
-async def test_of_several_one_has_to_be_named(tmp_path: Path) -> None:
+async def test_with_several_jobs_one_has_to_be_named(tmp_path: Path) -> None:
     async with opened(tmp_path) as desk:
         here = await desk.add(BOSS, desk.file("endless.md", "A."))
         there = await desk.add(BOSS, desk.file("endless2.md", "B."), shelf="other")
@@ -339,7 +339,7 @@ async def test_of_several_one_has_to_be_named(tmp_path: Path) -> None:
         assert await desk.app.complete("job", Typed("local", short(there)[:5])) == [short(there)]
 
 
-async def test_what_an_earlier_process_left_is_stopped_before_a_start_takes_it_up(tmp_path: Path) -> None:
+async def test_a_job_of_an_earlier_process_can_be_stopped_before_it_is_resumed(tmp_path: Path) -> None:
     async with opened(tmp_path) as desk:
         job = await desk.add(BOSS, desk.file("endless.md", "A."))
         await desk.reading(job, "endless.md")
@@ -356,7 +356,7 @@ async def test_what_an_earlier_process_left_is_stopped_before_a_start_takes_it_u
         assert not desk.app.runs.of("local", job)
 
 
-async def test_the_table_tells_phase_percentage_files_age_and_errors(tmp_path: Path) -> None:
+async def test_the_table_shows_phase_percentage_files_age_and_errors(tmp_path: Path) -> None:
     resources = await Resources.open(load(data=migrated.folder(tmp_path), environ={}))
     jobs, now = resources.jobs, datetime.now(UTC)
     await jobs.create("local", "run-1a2b3c", "rules", "add", 12)

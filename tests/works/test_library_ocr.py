@@ -13,7 +13,7 @@ from tests.works.course.desk import opened
 
 
 @pytest.mark.skipif(find_spec("rapidocr") is not None, reason="tests/extras/test_ocr.py has it")
-async def test_without_the_package_a_sentence_says_how_to_install_it(tmp_path: Path) -> None:
+async def test_without_the_package_the_bot_says_how_to_install_it(tmp_path: Path) -> None:
     async with opened(tmp_path) as desk:
         path = desk.file("ferry.pdf", made(body(1), IMAGE))
         said = await desk.said("library", "add", paths=[path], ocr=True)

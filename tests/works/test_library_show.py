@@ -60,7 +60,7 @@ async def refused(desk: Desk) -> None:
     assert "tides.md" in await desk.said("library", "show", "tides")
 
 
-async def test_a_book_on_another_shelf_is_not_removed_but_its_shelf_is_named(tmp_path: Path) -> None:
+async def test_for_a_book_on_another_shelf_remove_names_that_shelf(tmp_path: Path) -> None:
     async with opened(tmp_path) as desk:
         await desk.said("library", "add", paths=[desk.file("sea.md", "# The Sea\n\nWords.\n")], shelf="maps")
         said = await desk.said("library", "remove", "sea.md")

@@ -14,7 +14,7 @@ from tests.works.course.desk import opened, words_of
 SAID = "ferry.pdf: 2 of 4 pages are pictures, which I can't read."
 
 
-async def test_pictures_among_pages_are_named_wherever_the_book_is(tmp_path: Path) -> None:
+async def test_scanned_pages_are_named_wherever_the_book_is_shown(tmp_path: Path) -> None:
     async with opened(tmp_path) as desk:
         path = desk.file("ferry.pdf", made(body(1), IMAGE, body(2), IMAGE))
         whole = desk.file("moles.md", "# Moles\n\nA mole digs at night.")

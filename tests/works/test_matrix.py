@@ -106,7 +106,7 @@ async def test_each_verb_has_its_row_in_the_matrix() -> None:
     assert {(kind.work, kind.verb) for kind in SCHEDULED.values()} == set(SCHEDULES)
 
 
-async def test_each_place_that_calls_the_door_is_a_way_in_of_the_matrix() -> None:
+async def test_each_caller_of_the_door_is_a_way_in_of_the_matrix() -> None:
     calling = set()
     for file in sorted((ROOT / "bot").rglob("*.py")):
         text = file.read_text(encoding="utf-8")
@@ -122,7 +122,7 @@ async def test_each_place_that_calls_the_door_is_a_way_in_of_the_matrix() -> Non
 
 @pytest.mark.parametrize("platform", PLATFORMS)
 @pytest.mark.parametrize("n", range(len(matrix.rules("", "", ""))))
-async def test_each_rule_decides_for_each_verb_by_each_way_in(
+async def test_each_rule_applies_to_each_verb_by_each_way_in(
     asker: Asker, door: Door, platform: str, n: int
 ) -> None:
     app, place = asker.app, place_of(platform)
@@ -151,7 +151,7 @@ def rule_of_admins(row: Verb) -> str:
 
 @pytest.mark.parametrize("platform", PLATFORMS)
 @pytest.mark.parametrize("n", range(len(matrix.rules("", "", ""))))
-async def test_schedules_and_spoken_words_come_in_by_the_same_door(
+async def test_schedules_and_spoken_words_pass_the_same_door(
     asker: Asker, door: Door, platform: str, n: int
 ) -> None:
     app, place = asker.app, place_of(platform)
@@ -175,7 +175,7 @@ async def test_schedules_and_spoken_words_come_in_by_the_same_door(
 
 
 @pytest.mark.parametrize("allowed", FOR_STRANGERS)
-async def test_what_strangers_may_do_is_the_same_by_each_way_in(
+async def test_the_rights_of_outsiders_are_the_same_by_each_way_in(
     asker: Asker, door: Door, allowed: str
 ) -> None:
     app, place = asker.app, place_of("slack")
@@ -193,7 +193,7 @@ async def test_what_strangers_may_do_is_the_same_by_each_way_in(
 
 
 @pytest.mark.parametrize("platform", PLATFORMS)
-async def test_what_a_channel_chooses_holds_by_each_way_in(asker: Asker, door: Door, platform: str) -> None:
+async def test_a_channels_choices_apply_by_each_way_in(asker: Asker, door: Door, platform: str) -> None:
     app, place = asker.app, place_of(platform)
     chosen = {SHELF.name: "fate", "course": "Fractions", "script": "Lighthouse"}
     more = {LANGUAGE: "pt-BR", MODEL + "answerer": "house:two", INSTRUCTION: "Speak as a pirate."}
@@ -231,9 +231,7 @@ async def holds(app: App, request: Request, chosen: dict[str, str]) -> bool:
 
 
 @pytest.mark.parametrize("platform", PLATFORMS)
-async def test_an_edit_changes_nothing_where_its_author_may_no_longer_do_that(
-    asker: Asker, platform: str
-) -> None:
+async def test_an_edit_has_no_effect_if_its_author_has_lost_the_right(asker: Asker, platform: str) -> None:
     app, place = asker.app, place_of(platform)
     begun: list[Request] = []
 

@@ -92,7 +92,9 @@ async def desk(tmp_path: Path, ollama: ChatService) -> AsyncIterator[Desk]:
     await made.app.close()
 
 
-async def test_a_server_is_offered_and_used_only_once_it_is_chosen(desk: Desk, ollama: ChatService) -> None:
+async def test_a_local_server_is_offered_but_used_only_once_it_is_chosen(
+    desk: Desk, ollama: ChatService
+) -> None:
     assert ollama.listed == 0, "an app that starts asks nobody"
     assert await desk.app.local_server("here") == LocalServer("ollama", "Ollama", ("qwen3:8b", "llama3.2"))
     assert words("en")("models_chat.offer", server="Ollama", model="qwen3:8b", name="ollama") == (
@@ -118,7 +120,7 @@ async def test_a_server_is_offered_and_used_only_once_it_is_chosen(desk: Desk, o
     assert await desk.roles() == {}
 
 
-async def test_a_model_is_tried_with_its_call_in_the_ledger(desk: Desk, ollama: ChatService) -> None:
+async def test_trying_a_model_records_its_call_in_the_ledger(desk: Desk, ollama: ChatService) -> None:
     told = await desk.models("try ollama:llama3.2 effort=low")
     assert "answered in" in told
     assert "Hello, I am here." in told
@@ -128,7 +130,7 @@ async def test_a_model_is_tried_with_its_call_in_the_ledger(desk: Desk, ollama: 
     assert await desk.roles() == {}
 
 
-async def test_what_cannot_be_used_is_refused_with_what_to_do(desk: Desk) -> None:
+async def test_an_unusable_model_is_refused_with_advice(desk: Desk) -> None:
     for text, sentence in (
         (
             "use lmstudio",
@@ -152,7 +154,7 @@ async def test_what_cannot_be_used_is_refused_with_what_to_do(desk: Desk) -> Non
         assert caught.value.key == "app.admins"
 
 
-async def test_a_choice_is_written_whole_and_looks_at_its_own_server_only(
+async def test_a_choice_is_written_completely_and_checks_only_its_own_server(
     desk: Desk, ollama: ChatService
 ) -> None:
     settings, database = desk.app.resources.settings, desk.app.resources.records.database
@@ -169,7 +171,7 @@ async def test_a_choice_is_written_whole_and_looks_at_its_own_server_only(
     assert ollama.listed == 0
 
 
-async def test_nothing_but_this_machine_is_looked_at(tmp_path: Path, ollama: ChatService) -> None:
+async def test_only_servers_on_this_machine_are_searched(tmp_path: Path, ollama: ChatService) -> None:
     elsewhere = {
         "lmstudio": "http://192.0.2.1:1234/v1",
         "llamacpp": ollama.base_url.replace("127.0.0.1", "localhost.example"),
@@ -183,8 +185,10 @@ async def test_nothing_but_this_machine_is_looked_at(tmp_path: Path, ollama: Cha
     }
 
 
-async def test_a_stranger_at_the_port_is_no_server(tmp_path: Path, ollama: ChatService) -> None:
-    """Port 8080 is anybody's."""
+async def test_another_program_at_the_port_is_not_taken_for_a_server(
+    tmp_path: Path, ollama: ChatService
+) -> None:
+    """Many programs use port 8080."""
     config = settings(tmp_path, llamacpp=ollama.base_url)
     assert await local_servers(config.providers) == []
     ollama.owner = "llamacpp"
@@ -193,7 +197,7 @@ async def test_a_stranger_at_the_port_is_no_server(tmp_path: Path, ollama: ChatS
     assert await local_servers(config.providers) == []
 
 
-async def test_without_a_config_the_models_are_the_default(tmp_path: Path) -> None:
+async def test_without_a_config_use_config_returns_to_the_default_models(tmp_path: Path) -> None:
     migrated.database(tmp_path / "data" / "sutradhar.db")
     environ = {"OPENAI_API_KEY": "a-key", "SUTRADHAR_MODELS": str(tmp_path / "no-models")}
     made = Desk(load(data=tmp_path / "data", environ=environ))
@@ -208,7 +212,7 @@ async def test_without_a_config_the_models_are_the_default(tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize("roles", ["[roles]\n", '[roles]\nanswerer = "openai:m"\n'])
-async def test_nothing_is_offered_where_the_config_has_decided(
+async def test_no_server_is_offered_if_the_config_has_roles(
     tmp_path: Path, ollama: ChatService, roles: str
 ) -> None:
     config = settings(tmp_path, ollama=ollama.base_url)
@@ -223,7 +227,7 @@ async def test_nothing_is_offered_where_the_config_has_decided(
     await made.app.close()
 
 
-def test_each_key_alone_is_enough(tmp_path: Path) -> None:
+def test_each_services_key_alone_is_enough(tmp_path: Path) -> None:
     empty = tmp_path / "config.toml"
     empty.write_text("", encoding="utf-8")
     for name in KEYED:
@@ -237,7 +241,7 @@ def test_each_key_alone_is_enough(tmp_path: Path) -> None:
         assert not any(map(config.key_missing, specs))
 
 
-def test_a_key_goes_to_no_other_address_than_its_service(tmp_path: Path) -> None:
+def test_a_key_is_sent_only_to_its_own_service(tmp_path: Path) -> None:
     file = tmp_path / "config.toml"
 
     def provider(settings: str) -> Any:

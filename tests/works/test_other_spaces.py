@@ -161,14 +161,14 @@ async def read(attack: Attack, place: Place, author: Author) -> None:
     await attack.do("house usage", "", place, author, picture=True)
 
 
-async def test_in_the_space_itself_its_admin_sees_all_of_it(attack: Attack, tmp_path: Path) -> None:
+async def test_a_spaces_own_admin_sees_all_of_its_data(attack: Attack, tmp_path: Path) -> None:
     await attack.furnish(tmp_path)
     await read(attack, attack.theirs, BOSS)
     assert [secret for secret in SECRETS if not any(secret in said for said in attack.said)] == []
 
 
 @pytest.mark.parametrize("author", [MEMBER, ADMIN], ids=["member", "admin"])
-async def test_nothing_of_another_space_is_shown(attack: Attack, author: Author, tmp_path: Path) -> None:
+async def test_no_data_of_another_space_is_shown(attack: Attack, author: Author, tmp_path: Path) -> None:
     await attack.furnish(tmp_path)
     await read(attack, attack.ours, author)
     assert len(attack.said) > 15
@@ -176,7 +176,7 @@ async def test_nothing_of_another_space_is_shown(attack: Attack, author: Author,
 
 
 @pytest.mark.parametrize("author", [MEMBER, ADMIN], ids=["member", "admin"])
-async def test_nothing_of_another_space_is_changed_by_its_ids(
+async def test_ids_of_another_space_change_nothing_there(
     attack: Attack, author: Author, tmp_path: Path
 ) -> None:
     await attack.furnish(tmp_path)
@@ -208,7 +208,7 @@ async def test_nothing_of_another_space_is_changed_by_its_ids(
 
 
 @pytest.mark.parametrize("author", [MEMBER, ADMIN], ids=["member", "admin"])
-async def test_a_run_of_another_space_is_no_answer_to_press(
+async def test_a_button_cannot_answer_a_run_of_another_space(
     attack: Attack, author: Author, tmp_path: Path
 ) -> None:
     runs = await attack.furnish(tmp_path)

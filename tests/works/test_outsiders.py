@@ -37,7 +37,7 @@ async def refused(ask: Asker, row: Verb, **at: Any) -> str:
     return ""
 
 
-def test_what_asks_or_plays_is_for_outsiders_and_what_lists_or_changes_is_not() -> None:
+def test_outsiders_may_ask_and_play_but_not_list_or_change() -> None:
     asking = {
         "rules ask",
         "rules lookup",
@@ -89,7 +89,7 @@ async def test_each_verb_is_checked_at_the_door(ask: Asker) -> None:
     assert await refusals() == none
 
 
-async def test_the_door_refuses_the_library_and_keeps_who_is_from_outside(ask: Asker) -> None:
+async def test_the_door_refuses_the_library_to_outsiders_and_stores_who_is_one(ask: Asker) -> None:
     for work, verb in (("library", "list"), ("house", "usage"), ("settings", "show"), ("prompts", "list")):
         with pytest.raises(UserError, match=r"outsiders\.members"):
             await ask.app.perform(ask.request(work, verb, "", HERE, EVA))

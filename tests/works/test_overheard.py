@@ -23,7 +23,7 @@ DOUBTFUL = ("lantern?", "candle?")
 TO_OTHERS = ("How long did the last session take?", "How long did the last fight take?")
 
 
-async def test_a_small_model_decides_in_doubt_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_small_model_decides_only_in_doubt(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
         "bot.plain_text.ASKS_S", 60.0
     )  # the first call imports the client, on a machine that may be busy
@@ -53,7 +53,7 @@ async def test_a_small_model_decides_in_doubt_alone(tmp_path: Path, monkeypatch:
         assert "<talk>" in str(service.requests[0]["messages"])
 
 
-async def test_it_stays_silent_where_it_finds_nothing_if_that_is_set(tmp_path: Path) -> None:
+async def test_the_bot_stays_silent_if_it_finds_nothing_and_that_is_set(tmp_path: Path) -> None:
     async with opened(tmp_path, 'roles = {}\n[embedding]\nmodel = "none"\n') as ask:
         (tmp_path / "book.md").write_text("# Light\n\nA candle burns four hours while walking.\n")
         item = Item("book.md", str(tmp_path / "book.md"))
@@ -79,7 +79,7 @@ async def _overheard(desk: Desk, work: str, *texts: str) -> list[bool]:
     return [await desk.app.plain_text.asks(each, mentions_people=False, replies=False) for each in requests]
 
 
-async def test_courses_stay_silent_where_they_teach_nothing_of_it(tmp_path: Path) -> None:
+async def test_courses_stay_silent_on_subjects_that_they_do_not_teach(tmp_path: Path) -> None:
     taught = ("When does a colony swarm?", "What are the lessons of Keeping Bees?", "What is lesson 3 about?")
     strange = (
         "How do submarines dive?",
@@ -99,7 +99,7 @@ async def test_courses_stay_silent_where_they_teach_nothing_of_it(tmp_path: Path
         )
 
 
-async def test_a_screenplay_stays_silent_where_it_is_not_about_it(tmp_path: Path) -> None:
+async def test_a_screenplay_stays_silent_on_other_subjects(tmp_path: Path) -> None:
     about = (
         "Who lights the lamp?",
         "How does Ada feel?",
@@ -125,7 +125,7 @@ async def test_without_a_model_a_question_mark_decides(tmp_path: Path) -> None:
             assert await ask.app.plain_text.asks(request, mentions_people=False, replies=False)
 
 
-async def test_the_model_of_meanings_is_loaded_once_and_counts(
+async def test_the_embedding_model_is_loaded_once_and_used(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with opened(tmp_path, 'roles = {}\n[embedding]\nmodel = "e5-enpt"\n') as ask:
@@ -146,7 +146,7 @@ async def test_the_model_of_meanings_is_loaded_once_and_counts(
         assert loaded == ["e5-enpt"]
 
 
-async def test_without_a_model_of_meanings_the_words_alone_count(tmp_path: Path) -> None:
+async def test_without_an_embedding_model_only_words_count(tmp_path: Path) -> None:
     async with opened(tmp_path, 'roles = {}\n[embedding]\nmodel = "none"\n') as ask:
         request = ask.request("rules", "ask", UNKNOWN, HERE, ANA)
         assert not await ask.app.plain_text.asks(request, mentions_people=False, replies=False)

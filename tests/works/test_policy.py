@@ -36,7 +36,7 @@ endpoint = "https://traces.example.org/hush"
 """
 
 
-def test_the_configuration_fills_it_in_and_no_secret_is_in_it(tmp_path: Path) -> None:
+def test_the_page_is_filled_in_from_the_configuration_without_secrets(tmp_path: Path) -> None:
     file = tmp_path / "config.toml"
     file.write_text(CONFIG, encoding="utf-8")
     config = load(file, tmp_path / "data", environ={})
@@ -60,7 +60,7 @@ def test_the_configuration_fills_it_in_and_no_secret_is_in_it(tmp_path: Path) ->
 
 
 @pytest.mark.parametrize(("locale", "where"), [("en", "in the terminal"), ("pt-BR", "no terminal")])
-def test_in_the_terminal_it_names_no_platform(tmp_path: Path, locale: str, where: str) -> None:
+def test_in_the_terminal_the_page_names_no_platform(tmp_path: Path, locale: str, where: str) -> None:
     text = page(facts_of(load(data=tmp_path, environ={}), "terminal", []), words(locale))
     assert f" {where}, " in text
     assert not {"roles", "cargos"} & set(text.split())
@@ -68,13 +68,13 @@ def test_in_the_terminal_it_names_no_platform(tmp_path: Path, locale: str, where
 
 
 @pytest.mark.parametrize("locale", ["en", "pt-BR"])
-def test_the_guide_shows_it_as_it_is_without_settings(tmp_path: Path, locale: str) -> None:
+def test_the_guide_shows_the_page_for_a_bot_without_settings(tmp_path: Path, locale: str) -> None:
     config = load(data=tmp_path, environ={})
     text = page(facts_of(config, "discord", []), words(locale))
     assert f"```markdown\n{text}\n```" in (ROOT / "docs/privacy.md").read_text(encoding="utf-8")
 
 
-async def test_everybody_can_have_it_and_it_names_what_a_channel_has_chosen(tmp_path: Path) -> None:
+async def test_everybody_can_read_the_page_and_it_names_a_channels_choices(tmp_path: Path) -> None:
     async with opened(tmp_path) as ask:
         await ask.app.settings.set(HERE, "bia", "model.answerer", "mistral:small", "channel")
         for author, place in (

@@ -29,7 +29,7 @@ async def house(postgres: str, tmp_path_factory: pytest.TempPathFactory) -> Asyn
         yield house
 
 
-async def test_one_of_two_presses_is_first_and_the_other_person_is_told_alone(house: House) -> None:
+async def test_one_of_two_presses_wins_and_only_the_other_person_gets_a_note(house: House) -> None:
     t = house.table()
     await t.play("/story start A door in the sea")
     t.model.queue.append(Reply("The hinges cry."))
@@ -55,7 +55,7 @@ async def test_one_of_two_presses_is_first_and_the_other_person_is_told_alone(ho
         assert await t.read(1, f"ended {first.id}") == "done"
 
 
-async def test_a_stop_card_that_two_play_at_once_is_played_once(house: House) -> None:
+async def test_a_stop_card_played_by_two_people_at_once_is_played_once(house: House) -> None:
     t = house.table()
     await t.play("/story start A door in the sea")
     for n in range(ROUNDS):
@@ -72,7 +72,7 @@ async def test_a_stop_card_that_two_play_at_once_is_played_once(house: House) ->
         assert sorted("is already out of the story" in text for text in texts) == [False, True], (n, texts)
 
 
-async def test_rules_that_two_keep_at_once_are_kept_once(house: House) -> None:
+async def test_rules_stored_by_two_people_at_once_are_stored_once(house: House) -> None:
     t = house.table()
     for n in range(ROUNDS):
         file = house.folder / f"rules-{n}.md"

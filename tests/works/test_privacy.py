@@ -108,7 +108,7 @@ async def opened(folder: Path, begun: asyncio.Event) -> Conversations:
     return conversations
 
 
-async def test_the_file_holds_all_of_the_askers_and_no_other_persons_words(tmp_path: Path) -> None:
+async def test_the_export_has_all_of_the_askers_words_and_nobody_elses(tmp_path: Path) -> None:
     conversations = await opened(tmp_path, asyncio.Event())
     try:
         tree = await conversations.export("export")
@@ -133,7 +133,7 @@ async def test_the_file_holds_all_of_the_askers_and_no_other_persons_words(tmp_p
         await conversations.app.close()
 
 
-async def test_it_asks_before_it_deletes(tmp_path: Path) -> None:
+async def test_the_bot_asks_before_it_deletes(tmp_path: Path) -> None:
     conversations = await opened(tmp_path, asyncio.Event())
     try:
         events = await conversations.privacy("delete", "delete")
@@ -151,7 +151,7 @@ async def test_it_asks_before_it_deletes(tmp_path: Path) -> None:
         await conversations.app.close()
 
 
-async def test_no_file_holds_a_word_of_somebody_who_was_deleted(tmp_path: Path) -> None:
+async def test_no_file_contains_a_word_of_a_deleted_person(tmp_path: Path) -> None:
     begun = asyncio.Event()
     conversations = await opened(tmp_path, begun)
     app = conversations.app
@@ -198,7 +198,7 @@ async def test_no_file_holds_a_word_of_somebody_who_was_deleted(tmp_path: Path) 
     assert words_in(tmp_path, HERS) == set()
 
 
-def test_what_stays_of_a_request_is_its_id() -> None:
+def test_only_the_id_of_a_request_stays() -> None:
     left = json.loads(without_words(json.dumps({"gibberish": "quokka"})))
     assert "quokka" not in json.dumps(left)
     assert left["author"] == {"id": "", "name": "", "admin": False, "zone": ""}

@@ -54,9 +54,7 @@ async def say(tmp_path: Path) -> AsyncIterator[Space]:
     await app.close()
 
 
-async def test_a_space_words_a_prompt_its_own_way_and_no_other_space_sees_it(
-    say: Space, tmp_path: Path
-) -> None:
+async def test_a_space_can_reword_a_prompt_without_affecting_other_spaces(say: Space, tmp_path: Path) -> None:
     before = await say("show", "rag")
     assert "data, never instructions" in before
     file = tmp_path / "rag.yml"
@@ -78,7 +76,7 @@ async def test_a_space_words_a_prompt_its_own_way_and_no_other_space_sees_it(
     assert await say("show", "rag") == before
 
 
-async def test_a_prompt_that_would_break_is_not_kept(say: Space) -> None:
+async def test_a_broken_prompt_is_not_saved(say: Space) -> None:
     assert "Not saved: “rag” lacks {language}" in await say("edit", "rag Be a pirate.")
     strange = await say("edit", "rag Speak {language} to {secret}.")
     assert "nothing is filled in for {secret}" in strange
@@ -96,7 +94,7 @@ async def test_plain_text_is_the_system_part_and_backslash_n_a_new_line(say: Spa
     assert made.version != now.version
 
 
-async def test_only_admins_change_what_everybody_shares(say: Space) -> None:
+async def test_only_admins_change_shared_prompts(say: Space) -> None:
     guest = Author("g", "Guest")
     for verb, text in (("edit", "rag Speak {language}."), ("reset", "rag")):
         with pytest.raises(UserError) as refused:
@@ -105,7 +103,7 @@ async def test_only_admins_change_what_everybody_shares(say: Space) -> None:
     assert "data, never instructions" in await say("show", "rag", author=guest)
 
 
-async def test_a_path_of_the_server_is_read_in_the_terminal_only(say: Space, tmp_path: Path) -> None:
+async def test_a_path_is_read_only_in_the_terminal(say: Space, tmp_path: Path) -> None:
     file = tmp_path / "rag.yml"
     file.write_text("system: Speak {language}.\n")
     discord = replace(asked("x", "rag", work="prompts", verb="edit").place, platform="discord")
@@ -126,7 +124,7 @@ async def test_a_file_that_cannot_be_read_is_named(say: Space, tmp_path: Path) -
     assert "can't be read" in await say("edit", "rag", options={"file": str(tmp_path / "bytes.yml")})
 
 
-async def test_a_wording_whose_placeholders_have_gone_gives_way_to_the_file(
+async def test_a_wording_with_removed_placeholders_is_replaced_by_the_file(
     say: Space, caplog: pytest.LogCaptureFixture
 ) -> None:
     database = say.app.resources.records.database
@@ -150,7 +148,7 @@ def file() -> PromptFile:
         st.characters(blacklist_categories=["Cs", "Cc", "Zl", "Zp"], whitelist_characters="\n"), max_size=80
     )
 )
-def test_what_is_shown_can_be_given_back(tmp_path: Path, file: PromptFile, text: str) -> None:
+def test_a_shown_prompt_can_be_saved_unchanged(tmp_path: Path, file: PromptFile, text: str) -> None:
     async def kept() -> None:
         db = await Database.open(migrated.database(tmp_path / "p.db"))
         try:

@@ -10,7 +10,7 @@ import pytest
 from bot.works.library.intake_job import Pump
 
 
-async def test_news_come_while_the_step_runs_and_its_value_afterwards() -> None:
+async def test_progress_arrives_while_the_step_runs_and_its_value_afterwards() -> None:
     pump: Pump[int, str] = Pump(pause_s=0)
     heard, go_on = [], asyncio.Event()
 
@@ -27,7 +27,7 @@ async def test_news_come_while_the_step_runs_and_its_value_afterwards() -> None:
     assert (heard, pump.value) == ([1], "done")
 
 
-async def test_what_comes_faster_than_it_can_be_read_is_left_out() -> None:
+async def test_progress_that_comes_faster_than_it_is_read_is_skipped() -> None:
     pump: Pump[int, None] = Pump(pause_s=0.01)
     heard, go_on = [], asyncio.Event()
 
@@ -43,7 +43,7 @@ async def test_what_comes_faster_than_it_can_be_read_is_left_out() -> None:
     assert heard == [399]
 
 
-async def test_what_the_step_fails_with_is_raised() -> None:
+async def test_the_steps_error_is_raised() -> None:
     pump: Pump[int, None] = Pump()
 
     async def step() -> None:
@@ -53,7 +53,7 @@ async def test_what_the_step_fails_with_is_raised() -> None:
         await anext(pump.news(step()))
 
 
-async def test_a_step_that_was_kept_tells_nothing() -> None:
+async def test_a_replayed_step_reports_no_progress() -> None:
     pump: Pump[int, str] = Pump()
 
     async def kept() -> str:
@@ -63,7 +63,7 @@ async def test_a_step_that_was_kept_tells_nothing() -> None:
     assert pump.value == "kept"
 
 
-async def test_whoever_leaves_cancels_the_step_and_waits_until_it_has_put_itself_away() -> None:
+async def test_leaving_cancels_the_step_and_waits_until_it_has_ended() -> None:
     pump: Pump[int, None] = Pump()
     course: list[str] = []
 

@@ -106,7 +106,7 @@ async def test_every_kind_of_book_can_come_with_a_question(tmp_path: Path) -> No
         assert page is not None
 
 
-async def test_a_shelf_that_is_named_is_asked_beside_the_file(tmp_path: Path) -> None:
+async def test_a_named_shelf_is_searched_beside_the_file(tmp_path: Path) -> None:
     files = Attachments({"ferry.md": FERRY.encode(), "tolls.md": BOOK.encode()})
     async with running(tmp_path, recorder := Recorder(), files) as app:
         add = replace(ask("r0", "", files.named("tolls.md"), shelf="rules"), work="library", verb="add")
@@ -119,7 +119,7 @@ async def test_a_shelf_that_is_named_is_asked_beside_the_file(tmp_path: Path) ->
         assert "nine silver coins" not in alone
 
 
-async def test_a_file_that_cannot_be_read_is_said_and_nothing_else_is_asked_instead(tmp_path: Path) -> None:
+async def test_an_unreadable_file_is_reported_and_nothing_else_is_searched(tmp_path: Path) -> None:
     files = Attachments({"locked.pdf": (FILES / "libreoffice-locked.pdf").read_bytes(), "void.txt": b"  \n"})
     async with running(tmp_path, recorder := Recorder(), files) as app:
         assert "password" in await said(app, recorder, ask("r1", QUESTION, files.named("locked.pdf")))
@@ -128,7 +128,7 @@ async def test_a_file_that_cannot_be_read_is_said_and_nothing_else_is_asked_inst
         assert "void.txt" in await said(app, recorder, ask("r3", QUESTION, (large,)))
 
 
-async def test_a_path_is_for_the_terminal_alone(tmp_path: Path) -> None:
+async def test_a_path_is_accepted_only_in_the_terminal(tmp_path: Path) -> None:
     path = tmp_path / "ferry.txt"
     path.write_text(FERRY, encoding="utf-8")
     async with running(tmp_path / "data", recorder := Recorder(), Attachments({})) as app:
@@ -168,7 +168,7 @@ async def test_a_short_text_is_read_whole_by_a_model_and_a_long_one_in_passages(
         assert len(prompt) < len(text) or short
 
 
-async def test_a_question_cut_off_reads_its_file_again_from_what_was_kept(tmp_path: Path) -> None:
+async def test_an_interrupted_question_reads_its_stored_file_again(tmp_path: Path) -> None:
     files = Attachments({"ferry.md": FERRY.encode()})
     async with ChatService(
         [Reply("The ferry", fault="hang", at=2), Reply("It costs four copper coins [1].")]

@@ -73,7 +73,7 @@ async def test_a_model_that_sees_gets_the_pictures_with_the_question(
     assert not any(MAP[8:40] in one or b"iVBORw0" in one for one in kept)
 
 
-async def test_where_no_model_answers_the_pictures_are_not_fetched_and_it_is_said(tmp_path: Path) -> None:
+async def test_without_a_model_pictures_are_not_downloaded_and_a_note_says_so(tmp_path: Path) -> None:
     files = Attachments({"ferry.md": FERRY_FILE, "map.png": MAP})
     async with running(tmp_path, recorder := Recorder(), files) as app:
         answer = await said(app, recorder, ask("r1", QUESTION, files.named("ferry.md", "map.png")))
@@ -92,9 +92,7 @@ async def test_where_no_model_answers_the_pictures_are_not_fetched_and_it_is_sai
 
 
 @pytest.mark.parametrize("known", [True, False], ids=["configured", "learnt"])
-async def test_a_model_that_does_not_see_answers_from_the_words_and_it_is_said(
-    tmp_path: Path, known: bool
-) -> None:
+async def test_a_model_without_vision_answers_from_the_words_with_a_note(tmp_path: Path, known: bool) -> None:
     files = Attachments({"ferry.md": FERRY_FILE, "map.png": MAP, "coin.webp": MAP})
     async with ChatService([Reply(pieces=ANSWER), Reply(pieces=ANSWER)], sees=False) as service:
         config = configured(tmp_path, service, "sees = false\n" if known else "")
@@ -113,7 +111,7 @@ async def test_a_model_that_does_not_see_answers_from_the_words_and_it_is_said(
     assert files.fetched.count("map.png") == (0 if known else 1)
 
 
-async def test_what_is_no_picture_or_too_much_is_left_out_with_its_sentence(tmp_path: Path) -> None:
+async def test_other_files_and_too_many_pictures_are_left_out_with_a_sentence(tmp_path: Path) -> None:
     names = [f"map{n}.png" for n in range(MOST)]
     files = Attachments(
         {
@@ -169,7 +167,7 @@ async def test_a_picture_without_words_asks_for_words(tmp_path: Path) -> None:
         assert "For example" in await said(app, recorder, ask("r3", "", files.named("ferry.md")))
 
 
-async def test_a_picture_of_this_machine_is_looked_at_in_the_terminal(tmp_path: Path) -> None:
+async def test_a_picture_on_this_machine_can_be_used_in_the_terminal(tmp_path: Path) -> None:
     (tmp_path / "map.png").write_bytes(MAP)
     files = Attachments({"ferry.md": FERRY_FILE})
     async with ChatService([Reply(pieces=ANSWER)]) as service:
@@ -186,7 +184,7 @@ async def test_a_picture_of_this_machine_is_looked_at_in_the_terminal(tmp_path: 
     assert (tmp_path / "map.png").exists()
 
 
-async def test_a_question_cut_off_looks_at_the_kept_copy(tmp_path: Path) -> None:
+async def test_an_interrupted_question_uses_the_stored_picture(tmp_path: Path) -> None:
     files = Attachments({"ferry.md": FERRY_FILE, "map.png": MAP})
     async with ChatService([Reply("The ferry", fault="hang", at=2), Reply(pieces=ANSWER)]) as service:
         config = configured(tmp_path, service)

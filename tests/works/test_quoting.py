@@ -70,7 +70,7 @@ def test_wrapped_lines_are_joined() -> None:
         assert flowing(wrapped) == joined
 
 
-def test_lines_that_were_meant_to_be_stay() -> None:
+def test_deliberate_line_breaks_stay() -> None:
     assert flowing(KEPT) == KEPT
 
 
@@ -79,7 +79,7 @@ def test_nothing_but_white_space_changes(text: str) -> None:
     assert flowing(text).split() == text.split()
 
 
-def test_the_row_that_was_asked_for_is_quoted_under_its_tables_heading() -> None:
+def test_a_matching_row_is_quoted_under_its_tables_heading() -> None:
     lead, head = "Prices. They are high.", "| Item | Cost |\n|---|---|\n"
     names = [f"tool{n}" for n in range(14)] + ["brass"]
     rows = [

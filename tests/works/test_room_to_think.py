@@ -45,7 +45,7 @@ def plain(limit: ast.expr) -> bool:
     )
 
 
-def test_no_work_sends_a_plain_limit() -> None:
+def test_no_work_sends_a_limit_without_room_for_thoughts() -> None:
     found: dict[tuple[str, str], None] = {}
     calls = 0
     for path in sorted((*BOT.glob("works/**/*.py"), *BOT.glob("strategies/*.py"))):
@@ -67,11 +67,11 @@ def test_no_work_sends_a_plain_limit() -> None:
         ("Prompt('', (), max_tokens=min(room(80, 'low'), plan.answer))", False),
     ],
 )
-def test_a_plain_limit_is_seen(source: str, is_plain: bool) -> None:
+def test_a_plain_limit_is_noticed(source: str, is_plain: bool) -> None:
     (limit,) = limits(ast.parse(source))
     assert plain(limit) is is_plain
 
 
-def test_answers_have_room_beside_what_a_model_thinks_by_itself() -> None:
+def test_answers_have_room_besides_a_models_own_thoughts() -> None:
     for most in (rules.MAX_TOKENS, course.MAX_TOKENS):
         assert most - THOUGHTS[None] >= 1_000

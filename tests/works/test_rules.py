@@ -17,7 +17,7 @@ from tests.fakes.run import MemoryRun
 from tests.works.story.writer import Writer, choices, playing
 
 
-async def test_the_sections_that_are_offered_are_the_same_after_a_restart() -> None:
+async def test_offered_sections_are_the_same_after_a_restart() -> None:
     names = [["Fireball"], ["Fire giant"]]
 
     class Library:
@@ -77,7 +77,7 @@ def test_a_roll_stays_within_its_dice(expression: str, least: int, most: int) ->
         ("1d20+1d4 adv", "2d20kh1"),
     ],
 )
-def test_a_d20_with_advantage_is_rolled_twice(expression: str, dice: str) -> None:
+def test_advantage_rolls_a_d20_twice(expression: str, dice: str) -> None:
     assert dice in roll(expression)
 
 
@@ -85,7 +85,7 @@ def test_a_d20_with_advantage_is_rolled_twice(expression: str, dice: str) -> Non
     "expression",
     ["", "two dice", "2d6 adv", "adv", "d20+d20 adv", "2d", "1/0", "((((", "1d6; import os", "-" * 150],
 )
-def test_what_is_no_roll_says_so(expression: str) -> None:
+def test_an_invalid_roll_gets_a_sentence(expression: str) -> None:
     with pytest.raises(UserError) as caught:
         roll(expression)
     assert caught.value.key == "rules.bad_dice"
@@ -98,7 +98,7 @@ def test_too_many_dice_are_refused_at_once(expression: str) -> None:
     assert caught.value.key == "rules.too_many_dice"
 
 
-def test_an_endless_expression_is_refused_unread() -> None:
+def test_a_very_long_expression_is_refused_unparsed() -> None:
     with pytest.raises(UserError) as caught:
         roll("1d6+" * 1_000)
     assert len(str(caught.value.values["expression"])) < 60

@@ -71,7 +71,7 @@ async def ask(tmp_path: Path) -> AsyncIterator[Asker]:
     await app.close()
 
 
-async def test_a_list_names_what_grew_last_first_and_offers_the_others(ask: Asker) -> None:
+async def test_the_list_has_the_newest_conversations_first_and_offers_the_others(ask: Asker) -> None:
     there = replace(HERE, thread="there")
     siege = await ask.began("The *siege*", there)
     await ask.began("Lanterns")
@@ -86,7 +86,7 @@ async def test_a_list_names_what_grew_last_first_and_offers_the_others(ask: Aske
     ]
 
 
-async def test_whoever_has_no_conversation_is_told_how_one_begins(ask: Asker) -> None:
+async def test_a_person_without_conversations_learns_how_to_begin_one(ask: Asker) -> None:
     assert "to begin one" in await ask("list")
     assert "None of your conversations is active here" in await ask("archive")
     assert "no conversation called “x”" in await ask("resume", "x")
@@ -104,12 +104,12 @@ async def test_without_threads_a_conversation_goes_on_where_the_person_is(ask: A
     assert await ask.active(place) == now.id
 
 
-async def test_who_takes_a_conversation_up_again_reads_its_last_answer(ask: Asker) -> None:
+async def test_resuming_a_conversation_shows_its_last_answer(ask: Asker) -> None:
     old = await ask.began("The siege", THREAD, ANA, "run")
     assert "> a question\n\nan answer" in await ask("resume", old.alias, THREAD)
 
 
-async def test_whose_words_were_deleted_by_their_age_is_told_so(tmp_path: Path) -> None:
+async def test_a_note_says_if_words_were_deleted_by_age(tmp_path: Path) -> None:
     recorder = Recorder()
     app = await App.open(replace(config(tmp_path / "data"), storage=StorageConfig(keep_days=30)))
     app.attach(Platform("discord", recorder.view))
@@ -124,7 +124,7 @@ async def test_whose_words_were_deleted_by_their_age_is_told_so(tmp_path: Path) 
     assert "30 days" not in again
 
 
-async def test_a_threads_conversation_goes_on_in_its_thread(ask: Asker) -> None:
+async def test_a_threads_conversation_continues_in_its_thread(ask: Asker) -> None:
     row = await ask.began("The siege", THREAD)
     await ask("archive", "", THREAD)
     assert await ask.active(THREAD) is None
@@ -135,7 +135,7 @@ async def test_a_threads_conversation_goes_on_in_its_thread(ask: Asker) -> None:
     assert await ask.active(elsewhere) is None
 
 
-async def test_a_private_conversation_is_not_carried_into_the_open(ask: Asker) -> None:
+async def test_a_private_conversation_does_not_become_public(ask: Asker) -> None:
     private = replace(THREAD, thread="private:ana")
     row = await ask.began("A secret", private)
     in_public = replace(THREAD, thread="")
@@ -145,7 +145,7 @@ async def test_a_private_conversation_is_not_carried_into_the_open(ask: Asker) -
     assert await ask.active(private) == row.id
 
 
-async def test_a_new_name_is_the_threads_name_too(ask: Asker) -> None:
+async def test_renaming_a_conversation_also_renames_its_thread(ask: Asker) -> None:
     row = await ask.began("What is a gate?", THREAD)
     events = await ask.events("rename", "The   siege\nof the mill", THREAD)
     assert Elsewhere(THREAD, "The siege of the mill") in events
@@ -154,21 +154,21 @@ async def test_a_new_name_is_the_threads_name_too(ask: Asker) -> None:
     assert "give me the new name" in await ask("rename", " ", THREAD)
 
 
-async def test_an_archived_thread_is_archived_and_a_renamed_one_stays_so(ask: Asker) -> None:
+async def test_archiving_and_renaming_also_affect_the_thread(ask: Asker) -> None:
     await ask.began("The siege", THREAD)
     assert Elsewhere(THREAD, "The siege", archived=True) in await ask.events("archive", "", THREAD)
     renamed = await ask.events("rename", "Gates", THREAD, session="The siege")
     assert Elsewhere(THREAD, "Gates", archived=True) in renamed
 
 
-async def test_what_is_deleted_is_gone_with_its_exchanges(ask: Asker) -> None:
+async def test_deleting_a_conversation_deletes_its_exchanges(ask: Asker) -> None:
     row = await ask.began("The siege", HERE, ANA, "one", "two")
     assert "deleted" in await ask("delete", row.alias)
     assert await ask.app.resources.records.sessions.last_exchanges("local", row.id, 9) == []
     assert await ask.active(HERE) is None
 
 
-async def test_a_name_that_two_share_asks_for_the_code(ask: Asker) -> None:
+async def test_for_an_ambiguous_name_the_bot_asks_for_the_code(ask: Asker) -> None:
     first = await ask.began("Gates", replace(HERE, thread="1"))
     second = await ask.began("Gates", replace(HERE, thread="2"))
     answer = await ask("delete", "gates")
@@ -197,7 +197,7 @@ async def test_other_peoples_conversations_and_other_spaces_are_out_of_reach(ask
     assert await ask.active(THREAD) == row.id
 
 
-async def test_sessions_complete_by_title_by_a_word_of_it_and_by_code(ask: Asker) -> None:
+async def test_sessions_are_completed_by_title_by_a_word_of_it_and_by_code(ask: Asker) -> None:
     row = await ask.began("The siege of the mill " + "x" * 100)
     name = (await ask.app.complete("session", Typed("local", "", author="ana")))[0]
     assert len(name) <= 100

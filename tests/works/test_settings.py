@@ -115,7 +115,7 @@ async def ask(tmp_path: Path) -> AsyncIterator[Asker]:
         yield asker
 
 
-async def test_a_person_goes_before_a_channel_and_a_channel_before_everyone(ask: Asker) -> None:
+async def test_a_persons_setting_overrides_the_channels_and_the_channels_the_spaces(ask: Asker) -> None:
     assert [await ask.locale(app=language) for language in ("en", "pt-BR")] == ["en", "pt-BR"], (
         "as the platform says"
     )
@@ -132,19 +132,19 @@ async def test_a_person_goes_before_a_channel_and_a_channel_before_everyone(ask:
     assert await ask.locale() == "en"
 
 
-async def test_it_stands_after_a_restart(tmp_path: Path) -> None:
+async def test_a_setting_survives_a_restart(tmp_path: Path) -> None:
     async with opened(tmp_path) as ask:
         await ask("set", "language pt-BR")
     async with opened(tmp_path) as ask:
         assert await ask.locale() == "pt-BR"
 
 
-async def test_what_is_set_is_said_in_the_language_that_holds_then(ask: Asker) -> None:
+async def test_a_new_language_applies_to_the_confirmation(ask: Asker) -> None:
     assert await ask("set", "language PT") == "Para você, `language` agora é `pt-BR`."
     assert await ask("set", "language en") == "For you, `language` is now `en`."
 
 
-async def test_the_table_says_each_value_and_who_has_set_it_where(ask: Asker) -> None:
+async def test_the_table_shows_each_value_and_who_set_it_where(ask: Asker) -> None:
     assert await ask.row("language") == ["–", "your app"]
     assert await ask.row("timezone") == ["UTC", "the config"]
     assert await ask.row("model.answerer") == ["house:one", "the config"]
@@ -187,7 +187,7 @@ async def test_a_setting_that_nothing_sets_any_more_shows_no_dash(ask: Asker) ->
     assert told == "`shelf` is no longer set for everyone. Nothing else sets it."
 
 
-async def test_what_is_shared_only_admins_set(ask: Asker) -> None:
+async def test_only_admins_change_shared_settings(ask: Asker) -> None:
     for verb in ("set", "reset"):
         value = " en" if verb == "set" else ""
         for to in ("channel", "everyone"):
@@ -204,7 +204,7 @@ async def test_what_is_shared_only_admins_set(ask: Asker) -> None:
     assert (await ask.row("council.criteria"))[1] == "the config"
 
 
-async def test_the_councils_own_commands_and_these_set_the_same(ask: Asker) -> None:
+async def test_the_councils_own_commands_change_the_same_settings(ask: Asker) -> None:
     await ask("members", "house:two effort=high, house:three", work="council", author=BIA)
     assert (await ask.row("council.members"))[0] == "house:two effort=high, house:three"
     await ask("set", "council.chair house:three", author=BIA)
@@ -234,13 +234,13 @@ REFUSED = (
 )  # fmt: skip
 
 
-async def test_a_value_that_will_not_do_gets_a_sentence_that_says_what_will(ask: Asker) -> None:
+async def test_an_invalid_value_gets_a_sentence_with_valid_ones(ask: Asker) -> None:
     for given, to, says in REFUSED:
         assert says in await ask("set", given, to=to, author=BIA)
         assert await ask.app.resources.settings.store.named("local", [given.split()[0]]) == [], given
 
 
-async def test_a_city_names_its_zone(ask: Asker) -> None:
+async def test_a_city_selects_its_time_zone(ask: Asker) -> None:
     for given in ("america/sao_paulo", "São Paulo", "sao paulo"):
         await ask("reset", "timezone")
         assert "`America/Sao_Paulo`" in await ask("set", f"timezone {given}")
@@ -254,7 +254,7 @@ async def test_without_a_config_the_value_is_the_default(tmp_path: Path) -> None
         assert "The default applies: `UTC`." in await ask("reset", "timezone")
 
 
-async def test_free_chat_needs_what_discord_lets_the_bot_read(tmp_path: Path) -> None:
+async def test_free_chat_on_discord_needs_the_operators_setting(tmp_path: Path) -> None:
     there = replace(HERE, platform="discord", space="g")
     async with opened(tmp_path) as ask:
         answer = await ask("set", "free_chat on", author=BIA, place=there)
@@ -272,7 +272,7 @@ async def test_free_chat_needs_what_discord_lets_the_bot_read(tmp_path: Path) ->
         ]
 
 
-async def test_times_are_shown_in_the_zone_that_holds(ask: Asker) -> None:
+async def test_times_are_shown_in_the_effective_time_zone(ask: Asker) -> None:
     resources = ask.app.resources
     at = ("local", "terminal", "here", "t")
     session = await resources.records.sessions.open(*at, "rules", author_id="ana", title="Gates")
@@ -302,7 +302,7 @@ async def test_times_are_shown_in_the_zone_that_holds(ask: Asker) -> None:
     assert "2026-03-04 02:06 -03" in (await shown())[2]
 
 
-async def test_names_and_then_their_values_are_offered(ask: Asker) -> None:
+async def test_setting_names_and_then_their_values_are_suggested(ask: Asker) -> None:
     async def offered(typed: str) -> list[str]:
         return await ask.app.complete("setting", Typed("local", typed))
 
@@ -320,7 +320,7 @@ async def test_names_and_then_their_values_are_offered(ask: Asker) -> None:
     assert len(await offered("timezone ")) == 25
 
 
-async def test_a_place_answers_by_the_models_that_it_has_chosen(tmp_path: Path) -> None:
+async def test_a_place_answers_with_its_chosen_models(tmp_path: Path) -> None:
     said = Reply(pieces=["A candle burns four hours while walking [1]."])
     async with (
         ChatService(lambda body: said, models=("one", "two", "three")) as service,
@@ -365,7 +365,7 @@ async def test_a_place_answers_by_the_models_that_it_has_chosen(tmp_path: Path) 
         assert await asks(HERE) == {"three"}
 
 
-async def test_a_model_that_the_config_no_longer_allows_is_passed_over(tmp_path: Path) -> None:
+async def test_a_model_that_the_config_no_longer_allows_is_skipped(tmp_path: Path) -> None:
     async with opened(tmp_path) as ask:
         await ask("set", "model.answerer house:three", to="everyone", author=BIA)
         await ask("set", "model.answerer house:two", to="channel", author=BIA)
@@ -377,7 +377,9 @@ async def test_a_model_that_the_config_no_longer_allows_is_passed_over(tmp_path:
         assert "no longer allows it: model.answerer" in await ask("show")
 
 
-async def test_a_persons_model_goes_before_the_channels_and_is_one_of_the_configs(tmp_path: Path) -> None:
+async def test_a_persons_model_overrides_the_channels_and_must_be_allowed_by_the_config(
+    tmp_path: Path,
+) -> None:
     """Without a list of models in the config an admin may choose any, a person only those of the roles."""
     text = re.sub(r"^models = .*\n", "", CONFIG.format(url="http://127.0.0.1:9/v1"), flags=re.MULTILINE)
     async with opened(tmp_path, text.replace('"house:one"', '["house:one", "house:two effort=high"]')) as ask:
@@ -403,7 +405,7 @@ async def test_a_persons_model_goes_before_the_channels_and_is_one_of_the_config
         assert await chosen(ANA) == ["house:seven effort=high"]
 
 
-async def test_a_councils_question_is_looked_into_by_the_places_researcher(tmp_path: Path) -> None:
+async def test_a_councils_research_uses_the_places_researcher(tmp_path: Path) -> None:
     async with table(tmp_path) as four:
         await four.settings_store.set("local", "model.researcher", "local:m2", "bia")
         await four.ask(research="cultural_context")

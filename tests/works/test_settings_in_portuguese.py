@@ -47,7 +47,7 @@ async def test_values_are_typed_and_shown_in_the_readers_language(tmp_path: Path
         assert "pode ser definido para: `canal`." in await told("/ajustes definir admin_notes on --para mim")
 
 
-async def test_access_and_usage_name_the_works(tmp_path: Path) -> None:
+async def test_access_and_usage_name_works_in_portuguese(tmp_path: Path) -> None:
     async with talking(settings(tmp_path / "data")) as talk:
         await talk.say("/settings set language pt-BR --for me")
 

@@ -44,5 +44,5 @@ async def test_the_tour_leads_through_five_steps_and_ends(locale: str) -> None:
 
 
 @pytest.mark.parametrize(("typed", "n"), [("0", 1), ("9", 5), ("begin", 1), ("3", 3)])
-async def test_a_step_that_does_not_exist_is_the_nearest(typed: str, n: int) -> None:
+async def test_an_unknown_step_shows_the_nearest_one(typed: str, n: int) -> None:
     assert (await step(typed))[1] == Text(words("en")(TOUR[n - 1]))

@@ -447,7 +447,7 @@ ASKED = f"/rules ask How long does a {WORD} candle burn?"
 @pytest.mark.timeout(600)
 @pytest.mark.asyncio(loop_scope="module")
 @pytest.mark.parametrize("line", [ASKED, f"/story act I knock on the {WORD}."])
-async def test_a_person_is_forgotten_whom_another_process_answers(line: str, house: House) -> None:
+async def test_a_person_is_deleted_while_another_process_answers_them(line: str, house: House) -> None:
     t = house.table()
     await t.play(f"/library add {LANTERNS}")
     await t.play("/story start A door in the sea")
@@ -476,7 +476,7 @@ async def test_a_person_is_forgotten_whom_another_process_answers(line: str, hou
 @pytest.mark.slow
 @pytest.mark.timeout(600)
 @pytest.mark.asyncio(loop_scope="module")
-async def test_an_answer_that_another_process_still_shows_is_forgotten(house: House) -> None:
+async def test_an_answer_that_another_process_is_showing_is_withdrawn(house: House) -> None:
     t = house.table()
     await t.play(f"/library add {LANTERNS}")
     gate = t.model.hold(f"The {WORD} burns for a long time, and it burns, and it burns, and it burns.", at=6)

@@ -103,7 +103,7 @@ def rows(told: str) -> list[str]:
     return [line for line in told.splitlines() if line.startswith("| ") and "Calls" not in line]
 
 
-async def test_whoever_asks_sees_their_own_part_and_no_other(desk: Desk) -> None:
+async def test_a_person_sees_only_their_own_usage(desk: Desk) -> None:
     await desk.spent(ANA)
     await desk.spent(ANA, "0.5", work="council")
     await desk.spent(BIA, "70")
@@ -118,7 +118,7 @@ async def test_whoever_asks_sees_their_own_part_and_no_other(desk: Desk) -> None
     assert "70" not in events
 
 
-async def test_an_admin_sees_everybodys_by_their_names(desk: Desk) -> None:
+async def test_an_admin_sees_everybodys_usage_by_name(desk: Desk) -> None:
     await desk.spent(BIA)
     await desk.spent(replace(BIA, name="Bia  the\nElder"), "0.75")
     await desk.spent(Author("4711", "unknown"), "0.5", known=False)
@@ -134,7 +134,7 @@ async def test_an_admin_sees_everybodys_by_their_names(desk: Desk) -> None:
     assert "your own use" not in events
 
 
-async def test_a_conversation_has_its_own_line_with_what_came_out_of_a_cache(desk: Desk) -> None:
+async def test_a_conversation_has_its_own_line_with_cached_tokens(desk: Desk) -> None:
     sessions = desk.app.resources.records.sessions
     mine = await sessions.open("here", "terminal", "c", "t", "rules", author_id="ana", title="The mill")
     other = await sessions.open("here", "terminal", "c", "elsewhere", "rules", author_id="ana", title="No")
@@ -172,7 +172,7 @@ async def test_two_spaces_with_the_same_people_never_mix(desk: Desk) -> None:
     assert "| You | 1 | 1,000 | 30 | $9.00 |" in await desk.usage(ANA, THERE)
 
 
-async def test_thumbs_are_counted_whoever_asks(desk: Desk) -> None:
+async def test_ratings_are_counted_for_every_asker(desk: Desk) -> None:
     run = await desk.spent(BIA)
     for person, verdict in (("ana", "up"), ("bia", "up"), ("eve", "down"), ("eve", "up"), ("boss", "down")):
         await desk.app.resources.records.feedback.give("here", run, person, verdict)  # type: ignore[arg-type]
@@ -180,7 +180,7 @@ async def test_thumbs_are_counted_whoever_asks(desk: Desk) -> None:
         assert "3 helped, 1 did not" in await desk.usage(author)
 
 
-async def test_what_has_no_price_is_said_and_left_out(desk: Desk) -> None:
+async def test_unpriced_usage_is_mentioned_and_left_out(desk: Desk) -> None:
     await desk.spent(ANA, None)
     events = await desk.usage()
     assert rows(events)[0] == "| You | 1 | 1,000 | 30 | ? |"
@@ -198,7 +198,7 @@ async def test_what_has_no_price_is_said_and_left_out(desk: Desk) -> None:
 
 
 @pytest.mark.parametrize("budget", ["run_usd = 2.5\nspace_usd = 3\nspace_days = 7"])
-async def test_the_caps_are_told_and_what_is_left_of_them(desk: Desk) -> None:
+async def test_caps_and_their_remainders_are_shown(desk: Desk) -> None:
     await desk.spent(ANA, "1.25")
     await desk.spent(BIA, "0.5", settled=False)
     events = await desk.usage(ANA)
@@ -212,7 +212,7 @@ async def test_the_caps_are_told_and_what_is_left_of_them(desk: Desk) -> None:
     assert "$0.00 are left" in await desk.usage(ANA)
 
 
-async def test_without_a_cap_it_says_so_and_where_nothing_was_spent_there_is_no_table(
+async def test_without_a_cap_usage_says_so_and_without_spending_there_is_no_table(
     desk: Desk,
 ) -> None:
     events = await desk.usage()
@@ -223,13 +223,13 @@ async def test_without_a_cap_it_says_so_and_where_nothing_was_spent_there_is_no_
     assert "|" not in events
 
 
-async def test_only_the_days_that_were_asked_for_count(desk: Desk) -> None:
+async def test_only_the_requested_days_count(desk: Desk) -> None:
     assert "In the last 30 days:" in await desk.usage()
     assert "In the last 1 day:" in await desk.usage(days=1)
     assert "In the last 366 days:" in await desk.usage(days=99_999_999)
 
 
-async def test_many_people_share_a_line(desk: Desk) -> None:
+async def test_many_people_are_grouped_in_one_line(desk: Desk) -> None:
     for n in range(NAMED + 3):
         await desk.spent(Author(f"p{n}", f"Person {n}"), f"{n + 1}")
     lines = rows(await desk.usage(BOSS))
@@ -241,7 +241,7 @@ async def test_many_people_share_a_line(desk: Desk) -> None:
 
 
 @pytest.mark.parametrize("budget", ["space_usd = 3"])
-async def test_it_speaks_portuguese(desk: Desk) -> None:
+async def test_usage_is_shown_in_portuguese(desk: Desk) -> None:
     run = await desk.spent(ANA)
     await desk.spent(ANA, None)
     await desk.app.resources.records.feedback.give("here", run, "ana", "up")
@@ -256,7 +256,7 @@ async def test_it_speaks_portuguese(desk: Desk) -> None:
     assert (await desk.usage(locale="pt", days=1)).startswith("No último dia:")
 
 
-async def test_caps_in_tokens_and_the_cache_are_told(desk: Desk) -> None:
+async def test_caps_in_tokens_and_cached_tokens_are_shown(desk: Desk) -> None:
     now = 0.0
     times = CacheTimes(lambda: now)
     for _ in range(3):
@@ -286,7 +286,7 @@ async def test_caps_in_tokens_and_the_cache_are_told(desk: Desk) -> None:
 
 
 @pytest.mark.parametrize("by", ["work", "model", "person", "channel", "day"])
-async def test_usage_is_a_table_and_a_file_by_any_grouping(desk: Desk, by: str) -> None:
+async def test_usage_is_shown_as_a_table_and_a_file_for_any_grouping(desk: Desk, by: str) -> None:
     for author, place in ((ANA, HERE), (ANA, HERE), (BIA, HERE), (BIA, THERE)):
         await desk.spent(author, place=place)
     (group, other) = await desk.app.resources.ledger.groups("here", datetime.now(UTC) - timedelta(days=1))
@@ -309,7 +309,7 @@ async def test_usage_is_a_table_and_a_file_by_any_grouping(desk: Desk, by: str) 
     assert other.author_id == "bia"
 
 
-async def test_people_and_channels_go_by_their_names_and_where_none_is_known_by_their_ids(desk: Desk) -> None:
+async def test_people_and_channels_appear_by_name_or_else_by_id(desk: Desk) -> None:
     async def channel_name(place: Place) -> str:
         return {"c1": "#rules | *lore*"}.get(place.channel, "")
 
@@ -387,7 +387,7 @@ async def test_a_picture_shows_days_and_works_or_a_bar_for_each_group(desk: Desk
     assert list(in_portuguese.parts) == ["regras", "conselho"]
 
 
-async def test_what_has_no_price_is_drawn_in_tokens(desk: Desk) -> None:
+async def test_unpriced_usage_is_drawn_in_tokens(desk: Desk) -> None:
     await desk.spent(ANA, None)
     await desk.spent(BIA, None, work="council")
     assert await drawn(desk, picture=True, by="work") == [
@@ -398,7 +398,7 @@ async def test_what_has_no_price_is_drawn_in_tokens(desk: Desk) -> None:
 @pytest.mark.parametrize(
     ("by", "groups"), [("day", 2), ("day", 15), ("day", 366), ("person", 2), ("person", GROUPS)]
 )
-def test_few_bars_and_many_are_drawn_whatever_they_are_called(by: str, groups: int) -> None:
+def test_the_chart_works_for_few_and_many_bars_with_any_names(by: str, groups: int) -> None:
     names = ["日本 🎭", "$\\nothing$", *("W" * 300 for _ in range(groups - 2))]
     parts = {
         name: [float(n) for n in range(groups)] for name in (("a $x$", "日本") if by == "day" else ("",))
@@ -408,7 +408,7 @@ def test_few_bars_and_many_are_drawn_whatever_they_are_called(by: str, groups: i
     assert draw(bars, lambda value: f"${value:g}").startswith(b"\x89PNG")
 
 
-async def test_a_terminal_has_bars_in_letters(desk: Desk) -> None:
+async def test_a_terminal_shows_bars_as_characters(desk: Desk) -> None:
     await desk.spent(ANA, "2")
     await desk.spent(BIA, "0.5")
     request = desk._request(HERE, BOSS, "house", "usage")
@@ -416,7 +416,7 @@ async def test_a_terminal_has_bars_in_letters(desk: Desk) -> None:
     assert [row.count("█") for row in rows(table)] == [20, 5]
 
 
-async def test_a_terminal_has_no_empty_column_where_nothing_cost_anything(desk: Desk) -> None:
+async def test_a_terminal_has_no_cost_column_if_nothing_cost_anything(desk: Desk) -> None:
     await desk.spent(ANA, "0")
     request = desk._request(HERE, BOSS, "house", "usage")
     table = (await desk.app.accounts.breakdown(replace(request, options={"by": "person"}))).table

@@ -77,7 +77,7 @@ async def voice(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterato
         yield Voices(ask)
 
 
-async def test_the_nearest_that_is_set_speaks_and_the_others_stand_in(voice: Voices) -> None:
+async def test_the_nearest_setting_chooses_the_voice_and_others_stand_in(voice: Voices) -> None:
     assert await voice.first() == "hibari"
     await voice("voice", "hibari:low", author=BIA, to="everyone")
     await voice("voice", "hibari:deep", author=BIA, to="channel")
@@ -91,7 +91,7 @@ async def test_the_nearest_that_is_set_speaks_and_the_others_stand_in(voice: Voi
     assert await voice.first() == "espeak"
 
 
-async def test_a_character_and_a_kind_of_work_have_voices_of_their_own(voice: Voices) -> None:
+async def test_a_character_and_a_kind_of_work_can_have_their_own_voices(voice: Voices) -> None:
     told = await voice("voice", "hibari:low", speaker="Mira Vale")
     assert "the voice of Mira Vale is now `hibari:low`. Voices, in order: `hibari:low`, `hibari`" in told
     assert (await voice.manner()).speakers == {"mira vale": (Voice("hibari", "low"),)}
@@ -104,7 +104,7 @@ async def test_a_character_and_a_kind_of_work_have_voices_of_their_own(voice: Vo
     assert "hibari:deep" in await voice("voice", work="Conselho")
 
 
-async def test_speed_is_a_number_within_bounds(voice: Voices) -> None:
+async def test_speed_must_be_a_number_within_bounds(voice: Voices) -> None:
     assert (await voice.manner()).speed == 1.1
     assert "speed 1.5" in await voice("speed", "1,5x")
     assert ((await voice.manner()).speed, (await voice.manner(author=BIA)).speed) == (1.5, 1.1)
@@ -115,11 +115,11 @@ async def test_speed_is_a_number_within_bounds(voice: Voices) -> None:
     assert "speed 1.5" in await voice("speed")
 
 
-async def test_a_text_says_its_language_before_the_request_does(voice: Voices) -> None:
+async def test_the_texts_language_overrides_the_requests(voice: Voices) -> None:
     assert ((await voice.manner()).language, (await voice.manner(language="pt-BR")).language) == ("en", "pt")
 
 
-async def test_narration_is_set_for_a_thread_by_anybody_and_for_more_by_admins(voice: Voices) -> None:
+async def test_anybody_sets_narration_for_a_thread_and_admins_for_more(voice: Voices) -> None:
     settings = voice.ask.app.resources.settings
 
     async def narrated(place: Place) -> bool:
@@ -135,7 +135,7 @@ async def test_narration_is_set_for_a_thread_by_anybody_and_for_more_by_admins(v
     assert "neither on nor off" in await voice("narrate", "perhaps")
 
 
-async def test_what_nobody_could_say_gets_a_sentence(voice: Voices) -> None:
+async def test_text_without_a_voice_gets_a_sentence(voice: Voices) -> None:
     assert "Write what I should say" in await voice("say", "🎉🎉 …")
 
 
@@ -149,7 +149,7 @@ async def test_what_nobody_could_say_gets_a_sentence(voice: Voices) -> None:
         ("house:tts/nova", "costs money"),
     ],
 )
-async def test_what_will_not_do_gets_a_sentence(voice: Voices, given: str, says: str) -> None:
+async def test_invalid_values_get_a_sentence(voice: Voices, given: str, says: str) -> None:
     assert says in await voice("voice", given)
     assert await voice.first() == "hibari"
 
@@ -160,7 +160,7 @@ async def test_a_voice_that_costs_money_is_chosen_by_admins_unless_the_config_li
     assert await voice.first(author=BIA) == "house:tts/nova"
 
 
-async def test_a_voice_that_is_none_any_more_is_passed_over(voice: Voices) -> None:
+async def test_a_voice_that_no_longer_exists_is_skipped(voice: Voices) -> None:
     await voice.ask.app.resources.settings.set(HERE, "ana", "voices", "%%%", "person")
     await voice.ask.app.resources.settings.set(HERE, "ana", "speed", "nonsense", "person")
     assert (await voice.manner()).speed == 1.1
@@ -168,7 +168,7 @@ async def test_a_voice_that_is_none_any_more_is_passed_over(voice: Voices) -> No
 
 
 @pytest.mark.slow
-async def test_the_doctor_tries_what_costs_nothing(voice: Voices) -> None:
+async def test_the_doctor_tries_only_free_voices(voice: Voices) -> None:
     told = await voice("doctor")
     assert "| `hibari` | heart, low, deep | ✓" in told
     assert "| `house` | – | ready, not tried |" in told

@@ -47,7 +47,7 @@ async def test_answers_ballots_and_synthesis_are_a_stage_each(four: Table) -> No
     assert four.asked == sorted([*calls, "chair synthesis"])
 
 
-async def test_the_synthesis_is_called_so_only_once_it_is_whole(four: Table) -> None:
+async def test_the_synthesis_is_named_so_only_once_it_is_complete(four: Table) -> None:
     answer = await four.ask()
     titles = [event.title for event in answer.events if isinstance(event, Stage) and event.key == "synthesis"]
     assert titles == ["The chair writes the synthesis", "Synthesis"]
@@ -91,14 +91,14 @@ async def test_one_category_of_research_is_chosen_by_its_name(four: Table) -> No
     assert [call for call in four.asked if "research" in call] == ["scout research-narrative_structure"]
 
 
-async def test_a_research_that_there_is_not_is_refused_before_anything_is_paid(four: Table) -> None:
+async def test_unknown_research_is_refused_before_anything_is_paid(four: Table) -> None:
     with pytest.raises(UserError) as refused:
         await four.ask(research="weather")
     assert refused.value.key == "council.unknown_research"
     assert four.asked == []
 
 
-async def test_a_member_that_fails_is_shown_as_failed_and_judges_nobody(four: Table) -> None:
+async def test_a_member_that_fails_is_shown_as_failed_and_does_not_judge(four: Table) -> None:
     four.fake.once[Call("m3", "answer")].append(Reply(status=404, times=9))
     answer = await four.ask()
     assert answer.titles == ["Answers", "Ballots", "Synthesis"]
@@ -113,14 +113,14 @@ async def test_a_member_that_fails_is_shown_as_failed_and_judges_nobody(four: Ta
     ]
 
 
-async def test_a_member_that_declines_is_shown_so(four: Table) -> None:
+async def test_a_member_that_declines_is_shown_as_declining(four: Table) -> None:
     four.fake.once[Call("m3", "answer")].append(Reply(pieces=["I will not."], finish="refusal"))
     answer = await four.ask()
     assert "It declined to answer." in answer.text("answers")
     assert (await four.kept()).seats[2].state == "refused"
 
 
-async def test_a_member_that_takes_too_long_is_left_behind(tmp_path: Path) -> None:
+async def test_the_council_does_not_wait_for_a_member_that_takes_too_long(tmp_path: Path) -> None:
     slow = '"local:m3 timeout=1"'
     async with table(tmp_path, swap=[('"local:m3"', slow)]) as made:
         held = made.fake.hold(Call("m3", "answer"))
@@ -131,7 +131,7 @@ async def test_a_member_that_takes_too_long_is_left_behind(tmp_path: Path) -> No
         assert [entry.state for entry in entries if entry.step == "answer-3"] == ["stopped"]
 
 
-async def test_with_one_answer_left_it_is_one_models_answer_and_no_council(four: Table) -> None:
+async def test_a_single_remaining_answer_is_shown_as_one_models_answer(four: Table) -> None:
     for name in ("m1", "m3", "m4"):
         four.fake.once[Call(name, "answer")].append(Reply(status=404, times=9))
     answer = await four.ask()
@@ -142,7 +142,7 @@ async def test_with_one_answer_left_it_is_one_models_answer_and_no_council(four:
     assert four.asked == ["m2 answer"]
 
 
-async def test_with_no_answer_it_says_why_each_of_them_failed(four: Table) -> None:
+async def test_without_any_answer_the_council_says_why_each_member_failed(four: Table) -> None:
     for name in MEMBERS:
         four.fake.once[Call(name, "answer")].append(Reply(status=404, times=9))
     told = Told(four.run())
@@ -153,7 +153,7 @@ async def test_with_no_answer_it_says_why_each_of_them_failed(four: Table) -> No
     assert told.text("answers").count("The service did not find local:m") == 3
 
 
-async def test_a_garbage_ballot_is_asked_for_once_more_and_then_abstains(four: Table) -> None:
+async def test_an_unreadable_ballot_is_requested_once_more_and_then_abstains(four: Table) -> None:
     four.fake.once[Call("m1", "ballot")].append(Reply(pieces=[GARBAGE]))
     four.fake.once[Call("m1", "ballot-again")].append(Reply(pieces=[GARBAGE]))
     answer = await four.ask()
@@ -164,20 +164,20 @@ async def test_a_garbage_ballot_is_asked_for_once_more_and_then_abstains(four: T
     assert (kept.raw, kept.again, kept.source) == (GARBAGE, GARBAGE, "none")
 
 
-async def test_a_ballot_that_is_mended_counts(four: Table) -> None:
+async def test_a_corrected_ballot_counts(four: Table) -> None:
     four.fake.once[Call("m1", "ballot")].append(Reply(pieces=[GARBAGE]))
     answer = await four.ask()
     assert "- **m1**: m2 > m1 > m3 > m4" in answer.text("ballots")
 
 
-async def test_a_chair_that_fails_is_replaced_and_that_is_said(four: Table) -> None:
+async def test_a_chair_that_fails_is_replaced_with_a_note(four: Table) -> None:
     four.fake.once[Call("chair", "synthesis")].append(Reply(status=404, times=9))
     answer = await four.ask()
     assert answer.titles[-1] == "Synthesis"
     assert "local:m1 is the chair, because this failed: local:chair." in answer.notices("synthesis")
 
 
-async def test_half_a_synthesis_is_never_called_one(four: Table) -> None:
+async def test_half_a_synthesis_is_never_called_a_synthesis(four: Table) -> None:
     four.fake.once[Call("chair", "synthesis")].append(
         Reply(pieces=["Take ", "the ", "ferry"], fault="drop", at=2)
     )
@@ -192,14 +192,14 @@ async def test_half_a_synthesis_is_never_called_one(four: Table) -> None:
     assert (await four.kept()).row.kind == "best"
 
 
-async def test_a_synthesis_cut_at_its_limit_is_none_either(four: Table) -> None:
+async def test_a_synthesis_cut_off_at_its_limit_is_not_called_one_either(four: Table) -> None:
     four.fake.once[Call("chair", "synthesis")].append(Reply(pieces=["Take ", "the "], finish="length"))
     answer = await four.ask()
     assert "Synthesis" not in answer.titles
     assert "The chair reached its limit of length." in answer.notices("synthesis")
 
 
-async def test_without_any_chair_the_best_answer_stands_as_it_is(four: Table) -> None:
+async def test_without_a_chair_the_best_answer_is_shown_unchanged(four: Table) -> None:
     for name in ("chair", *MEMBERS):
         four.fake.once[Call(name, "synthesis")].append(Reply(status=404, times=9))
     answer = await four.ask()
@@ -207,7 +207,7 @@ async def test_without_any_chair_the_best_answer_stands_as_it_is(four: Table) ->
     assert ANSWERS["m2"] in answer.text("best")
 
 
-async def test_a_debate_attacks_all_and_lets_each_answer_anew(four: Table) -> None:
+async def test_in_a_debate_all_answers_are_criticised_and_each_member_answers_again(four: Table) -> None:
     answer = await four.ask(debate=True)
     assert answer.titles == ["Answers", "Debate", "Ballots", "Synthesis"]
     assert ATTACK in answer.text("debate")
@@ -222,33 +222,33 @@ async def test_a_debate_attacks_all_and_lets_each_answer_anew(four: Table) -> No
     assert sum(bool(seat.first_answer and seat.answer != seat.first_answer) for seat in seats) == 3
 
 
-async def test_a_single_asks_one_model_and_calls_it_that(four: Table) -> None:
+async def test_the_level_single_asks_one_model_and_says_so(four: Table) -> None:
     answer = await four.ask(level="single")
     assert answer.titles == ["The answer of one model: m1"]
     assert answer.text("single").count(ANSWERS["m1"]) == 1
     assert four.asked == ["m1 answer"]
 
 
-async def test_a_mini_council_is_three_of_them(four: Table) -> None:
+async def test_a_mini_council_has_three_members(four: Table) -> None:
     await four.ask(level="mini")
     assert [call for call in four.asked if call.endswith("answer")] == ["m1 answer", "m2 answer", "m3 answer"]
 
 
-async def test_the_chair_and_the_judges_are_told_no_names(four: Table) -> None:
+async def test_the_chair_and_the_judges_see_no_names(four: Table) -> None:
     await four.ask()
     for call in (*(Call(name, "ballot") for name in MEMBERS), Call("chair", "synthesis")):
         (prompt,) = four.fake.prompts[call]
         assert not any(f"local:{name}" in prompt or f'from="{name}' in prompt for name in MEMBERS)
 
 
-async def test_a_chair_that_may_know_is_told_the_names(tmp_path: Path) -> None:
+async def test_a_chair_that_may_know_the_names_sees_them(tmp_path: Path) -> None:
     async with table(tmp_path, more="[council]\nblind_chair = false\n") as made:
         await made.ask()
         (prompt,) = made.fake.prompts[Call("chair", "synthesis")]
         assert all(f'from="{name}"' in prompt for name in MEMBERS)
 
 
-async def test_every_judge_has_an_order_of_its_own_and_it_is_kept(four: Table) -> None:
+async def test_every_judge_sees_its_own_order_which_is_stored(four: Table) -> None:
     await four.ask()
     kept = await four.kept()
     shown = [ballot.shown for ballot in kept.ballots]
@@ -289,7 +289,7 @@ async def test_a_typed_question_stands_alone(four: Table) -> None:
     assert SYNTHESIS not in four.fake.prompts[Call("m1", "answer")][-1]
 
 
-async def test_what_finished_is_not_paid_again_by_a_replay(four: Table) -> None:
+async def test_a_replay_does_not_pay_again_for_finished_calls(four: Table) -> None:
     answer = await four.ask(research="all", debate=True)
     paid = list(four.asked)
     again = await four.told(_replayed(answer.run))
@@ -304,7 +304,7 @@ def _replayed(run: MemoryRun) -> MemoryRun:
     return made
 
 
-async def test_a_stop_keeps_what_was_shown_and_begins_nothing_more(four: Table) -> None:
+async def test_a_stop_keeps_what_was_shown_and_starts_no_further_call(four: Table) -> None:
     held = four.fake.hold(Call("chair", "synthesis"), at=3)
     run = four.run()
     ferry = asyncio.Event()
@@ -336,7 +336,7 @@ PRICED = [
 ]
 
 
-async def test_what_costs_more_than_the_limit_asks_first_and_spends_nothing(tmp_path: Path) -> None:
+async def test_a_council_above_the_cost_limit_asks_first_and_spends_nothing(tmp_path: Path) -> None:
     async with table(tmp_path, swap=PRICED, more="[budget]\nask_above_usd = 0.001\n") as made:
         answer = await made.ask("Why?\nAnd --level what?", debate=True)
         assert answer.titles == ["What this would cost"]
@@ -351,7 +351,7 @@ async def test_what_costs_more_than_the_limit_asks_first_and_spends_nothing(tmp_
         assert await made.ledger.entries("local", "run-000001") == []
 
 
-async def test_the_line_that_goes_on_asks_the_same_question(tmp_path: Path) -> None:
+async def test_the_confirming_command_asks_the_same_question(tmp_path: Path) -> None:
     async with table(tmp_path, swap=PRICED, more="[budget]\nask_above_usd = 0.001\n") as made:
         answer = await made.ask("Why?\nAnd --level what?", research="all", debate=True)
         asked = parse(answer.commands[0])
@@ -364,7 +364,7 @@ async def test_the_line_that_goes_on_asks_the_same_question(tmp_path: Path) -> N
         }
 
 
-async def test_who_goes_on_has_the_question_say_so_and_it_is_the_one_that_was_put(tmp_path: Path) -> None:
+async def test_confirming_marks_the_original_question_as_answered(tmp_path: Path) -> None:
     async with table(tmp_path, swap=PRICED, more="[budget]\nask_above_usd = 0.001\n") as made:
         answer = await made.ask("Why?")
         (choices,) = [event for event in answer.events if isinstance(event, Choices)]
@@ -385,14 +385,14 @@ async def test_who_goes_on_has_the_question_say_so_and_it_is_the_one_that_was_pu
         assert changed in again.events
 
 
-async def test_the_button_of_another_run_says_nothing_of_a_question(tmp_path: Path) -> None:
+async def test_a_button_of_another_run_does_not_change_the_question(tmp_path: Path) -> None:
     async with table(tmp_path) as made:
         run = made.run()
         run.request = replace(run.request, answers="run-000000")
         assert not [event for event in (await made.told(run)).events if isinstance(event, Changed)]
 
 
-async def test_below_the_limit_the_cost_is_said_and_it_begins(tmp_path: Path) -> None:
+async def test_below_the_limit_the_council_names_its_cost_and_starts(tmp_path: Path) -> None:
     async with table(tmp_path, swap=PRICED, more="[budget]\nask_above_usd = 5.0\n") as made:
         answer = await made.ask()
         assert answer.titles[0] == "Answers"

@@ -70,7 +70,7 @@ def plain_seconds(length: int) -> float:
 
 @pytest.mark.parametrize("piece", SIGNS)
 @pytest.mark.parametrize("head", ["", "FINAL RANKING: "])
-def test_the_longest_answers_are_read_at_once(piece: str, head: str) -> None:
+def test_the_longest_answers_are_read_quickly(piece: str, head: str) -> None:
     """In at most six times the processor time of plain critiques as long.
 
     A text is long enough to tell where even time that grows with its square would stay within that.

@@ -77,19 +77,19 @@ async def used(asking: Provider, asked: list[Prompt]) -> list[Usage]:
     return found
 
 
-async def test_what_a_debate_writes_to_the_cache_is_read(at: Provider) -> None:
+async def test_a_debates_cache_writes_are_read_again(at: Provider) -> None:
     first, second, *others = await used(at, calls(prompts(debate=True), debate=True))
     assert first.cache_write_tokens > 3_000
     assert second.cache_read_tokens == first.cache_write_tokens
     assert sum(usage.cache_write_tokens for usage in (second, *others)) == 0
 
 
-async def test_without_a_debate_nothing_is_written(at: Provider) -> None:
+async def test_without_a_debate_nothing_is_written_to_the_cache(at: Provider) -> None:
     for usage in await used(at, calls(prompts(debate=False), debate=False)):
         assert (usage.cache_write_tokens, usage.cache_read_tokens) == (0, 0)
 
 
-async def test_a_task_in_json_does_not_read_what_one_in_prose_wrote(at: Provider) -> None:
+async def test_a_json_task_does_not_read_the_cache_of_a_prose_task(at: Provider) -> None:
     """The rule that the marks go by, as the services have it."""
     prose, *_ = calls(prompts(debate=True), debate=True)
     first, other, again = await used(at, [prose, replace(prose, schema=schema(3)), prose])

@@ -52,7 +52,7 @@ def luminance(colour: str) -> float:
     return 0.2126 * red + 0.7152 * green + 0.0722 * blue
 
 
-def test_every_member_has_a_line_of_its_own_colour_on_the_pictures_own_ground() -> None:
+def test_every_member_has_a_line_in_its_own_colour_on_the_pictures_background() -> None:
     png = draw(chart(12, [f"member {n}" for n in range(len(COLOURS))]))
     assert size(png) == (INCHES[0] * DPI, INCHES[1] * DPI)
     width, height = size(png)
@@ -64,19 +64,19 @@ def test_every_member_has_a_line_of_its_own_colour_on_the_pictures_own_ground() 
 
 
 @pytest.mark.parametrize("colour", [*COLOURS, INK, PALE])
-def test_what_is_written_can_be_read_on_the_paper(colour: str) -> None:
+def test_labels_are_readable_on_the_background(colour: str) -> None:
     assert (luminance(PAPER) + 0.05) / (luminance(colour) + 0.05) >= 4.5
 
 
 @pytest.mark.parametrize("name", ["日本 🎭", "$\\nothing$", "", "a\nb\tc", "W" * 300])
-def test_a_member_may_be_called_anything(name: str) -> None:
+def test_a_member_may_have_any_name(name: str) -> None:
     # A glyph that the font lacks would be a warning, which is an error here.
     assert size(draw(chart(3, [name, "other"])))
 
 
 @pytest.mark.parametrize("councils", [1, 2, 61, 1_000])
 @pytest.mark.parametrize("panels", [1, 3])
-def test_few_councils_and_many_are_drawn(councils: int, panels: int) -> None:
+def test_the_chart_works_for_few_and_for_many_councils(councils: int, panels: int) -> None:
     assert size(draw(chart(councils, ["one", "two"], panels)))
 
 

@@ -33,5 +33,5 @@ def test_the_last_category_of_a_list_is_completed(typed: str, offered: list[str]
         ("key ", []),
     ],
 )
-def test_a_part_is_of_all_or_of_one_seat(typed: str, offered: list[str]) -> None:
+def test_the_part_is_completed_for_all_or_for_one_seat(typed: str, offered: list[str]) -> None:
     assert what_to_show(2, typed) == offered

@@ -28,7 +28,7 @@ def fails(council: Table, task: str, *names: str) -> None:
         council.fake.once[Call(name, task)].append(Reply(status=404, times=9))
 
 
-async def test_two_answers_without_self_votes_leave_nobody_first(tmp_path: Path) -> None:
+async def test_two_answers_without_self_votes_have_no_winner(tmp_path: Path) -> None:
     async with table(tmp_path, more='[council]\nself_votes = "exclude"\n') as made:
         fails(made, "answer", "m3", "m4")
         fails(made, "synthesis", "chair", *MEMBERS)
@@ -38,7 +38,7 @@ async def test_two_answers_without_self_votes_leave_nobody_first(tmp_path: Path)
         assert verdict_title(await made.kept(), words("en")) == "One of the answers, unchanged"
 
 
-async def test_answers_alike_leave_nobody_first_where_no_member_can_judge(tmp_path: Path) -> None:
+async def test_similar_answers_have_no_winner_if_no_member_can_judge(tmp_path: Path) -> None:
     async with table(tmp_path, swap=NO_JUDGES) as made:
         for name in MEMBERS:
             made.fake.once[Call(name, "answer")].append(Reply(pieces=["The same words."]))
@@ -46,7 +46,7 @@ async def test_answers_alike_leave_nobody_first_where_no_member_can_judge(tmp_pa
         assert answer.text("ballots").strip() == "No answer is ahead of the others."
 
 
-async def test_the_likest_answer_is_not_called_the_best(tmp_path: Path) -> None:
+async def test_the_most_similar_answer_is_not_called_the_best(tmp_path: Path) -> None:
     async with table(tmp_path, swap=NO_JUDGES) as made:
         said = ("ferry river boat", "ferry river bridge", "ferry river boat bridge", "pass snow")
         for name, text in zip(MEMBERS, said, strict=True):
@@ -57,7 +57,7 @@ async def test_the_likest_answer_is_not_called_the_best(tmp_path: Path) -> None:
         assert verdict_title(await made.kept(), words("en")) == "One of the answers, unchanged"
 
 
-async def test_why_nobody_has_voted_is_said_of_each_judge(four: Table) -> None:
+async def test_the_council_says_for_each_judge_why_it_did_not_vote(four: Table) -> None:
     for name in MEMBERS[:3]:
         four.fake.once[Call(name, "ballot")].append(Reply(pieces=["I will not."], finish="refusal"))
     fails(four, "ballot", "m4")
@@ -76,7 +76,7 @@ async def test_why_nobody_has_voted_is_said_of_each_judge(four: Table) -> None:
         ("FINAL RANKING: A > B = C > D", [0, [1, 2], 3], "first > second = third > fourth"),
     ],
 )
-async def test_a_ballot_with_a_slip_is_not_paid_for_twice(
+async def test_a_ballot_with_a_small_mistake_is_not_requested_again(
     four: Table, said: str, order: list[int | list[int]], line: str
 ) -> None:
     four.fake.once[Call("m1", "ballot")].append(Reply(pieces=[said]))
@@ -93,7 +93,7 @@ async def test_a_ballot_with_a_slip_is_not_paid_for_twice(
         assert " = C (" in ballots(await four.kept(), words("en"), 0)
 
 
-async def test_a_ballot_that_could_be_read_in_part_counts_where_asking_again_fails(four: Table) -> None:
+async def test_a_partly_readable_ballot_counts_if_the_repeated_request_fails(four: Table) -> None:
     part = "FINAL RANKING:\n1. Response B\n2. Response A"
     four.fake.once[Call("m1", "ballot")].append(Reply(pieces=[part]))
     fails(four, "ballot-again", "m1")
@@ -102,7 +102,7 @@ async def test_a_ballot_that_could_be_read_in_part_counts_where_asking_again_fai
     assert (kept.source, kept.partial) == ("ranking", True)
 
 
-async def test_half_a_synthesis_of_answers_that_nobody_ranked_is_followed_by_one_of_them(four: Table) -> None:
+async def test_half_a_synthesis_of_unranked_answers_is_followed_by_one_of_them(four: Table) -> None:
     fails(four, "ballot", *MEMBERS)
     four.fake.once[Call("chair", "synthesis")].append(Reply(pieces=["Take ", "the "], finish="length"))
     answer = await four.ask()
@@ -118,7 +118,7 @@ async def test_half_a_synthesis_of_answers_that_nobody_ranked_is_followed_by_one
         (Reply(pieces=[" "], finish="refusal"), "The chair declined to continue."),
     ],
 )
-async def test_a_chair_without_an_answer_has_no_message_that_says_it_writes(
+async def test_a_chair_without_an_answer_leaves_no_message_that_it_is_writing(
     four: Table, reply: Reply, why: str
 ) -> None:
     four.fake.once[Call("chair", "synthesis")].append(reply)
@@ -129,7 +129,7 @@ async def test_a_chair_without_an_answer_has_no_message_that_says_it_writes(
     assert (await four.kept()).row.kind == "best"
 
 
-async def test_code_that_the_chair_leaves_open_does_not_swallow_the_dissent(four: Table) -> None:
+async def test_an_open_code_block_of_the_chair_does_not_swallow_the_dissent(four: Table) -> None:
     said = ["So:\n\n```py\n", "ferry()\n", "\nDISSENT:\n", "The pass is faster."]
     four.fake.once[Call("chair", "synthesis")].append(Reply(pieces=said))
     shown = (await four.ask()).text("synthesis")
@@ -140,20 +140,20 @@ async def test_code_that_the_chair_leaves_open_does_not_swallow_the_dissent(four
     ]
 
 
-async def test_one_member_that_fails_is_not_told_of_as_many(four: Table) -> None:
+async def test_a_single_failed_member_is_named_in_the_singular(four: Table) -> None:
     fails(four, "answer", "m1")
     with pytest.raises(UserError) as refused:
         await four.ask(level="single")
     assert words("en")(refused.value.key, **refused.value.values).startswith("m1 did not answer. ")
 
 
-async def test_garbage_and_a_repair_that_fails_is_an_abstention(four: Table) -> None:
+async def test_an_unreadable_ballot_with_a_failed_repair_is_an_abstention(four: Table) -> None:
     four.fake.once[Call("m1", "ballot")].append(Reply(pieces=[GARBAGE]))
     fails(four, "ballot-again", "m1")
     assert "- **m1**: abstains." in (await four.ask()).text("ballots")
 
 
-async def test_a_limit_below_a_cent_is_told_as_it_is(tmp_path: Path) -> None:
+async def test_a_limit_below_a_cent_is_shown_exactly(tmp_path: Path) -> None:
     priced = [('council = ["local:m1"', 'council = ["openai:gpt-4o"')]
     async with table(tmp_path, swap=priced, more="[budget]\nask_above_usd = 0.001\n") as made:
         assert "more than $0.0010, so I ask first" in (await made.ask()).text("estimate")
@@ -166,6 +166,6 @@ async def test_a_limit_below_a_cent_is_told_as_it_is(tmp_path: Path) -> None:
         ("Take the ferry.\n\nDISSENT:\nnone", "The answers do not disagree in substance."),
     ],
 )
-async def test_no_word_of_dissent_is_not_taken_for_agreement(four: Table, said: str, shown: str) -> None:
+async def test_a_missing_dissent_is_not_taken_for_agreement(four: Table, said: str, shown: str) -> None:
     four.fake.once[Call("chair", "synthesis")].append(Reply(pieces=said.splitlines(keepends=True)))
     assert (await four.ask()).text("synthesis").endswith(f"**Dissent**\n\n{shown}")

@@ -54,7 +54,7 @@ async def test_a_typed_question_to_a_council_stands_alone(four: Table, read: lis
     assert read == []
 
 
-async def test_a_council_that_asks_about_its_cost_first_goes_on_with_the_same_words(tmp_path: Path) -> None:
+async def test_a_council_that_first_asks_about_its_cost_continues_with_the_same_words(tmp_path: Path) -> None:
     async with table(tmp_path, swap=PRICED, more="[budget]\nask_above_usd = 0.0001\n") as four:
         reading(four)
         answer = await four.ask(follow_up=True)

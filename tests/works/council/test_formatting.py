@@ -35,12 +35,12 @@ def in_code(markdown: str) -> bool:
         "```\nprint('```')\n```",
     ],
 )
-def test_a_block_of_code_ends_with_the_answer_in_which_it_stands(text: str) -> None:
+def test_a_code_block_ends_with_its_answer(text: str) -> None:
     assert not in_code(formatting.whole(text))
     assert formatting.whole(text).startswith(text)
 
 
-def test_what_is_whole_stays_as_it_is() -> None:
+def test_complete_formatting_is_unchanged() -> None:
     for text in (
         "```py\nx = 1\n```",
         "Use ``` in the middle.",
@@ -50,18 +50,18 @@ def test_what_is_whole_stays_as_it_is() -> None:
         assert formatting.whole(text) == text
 
 
-def test_a_block_ends_in_the_item_or_quotation_that_it_stands_in() -> None:
+def test_a_code_block_ends_within_its_list_item_or_quotation() -> None:
     assert formatting.closing("- ```py\n  x = 1") == "\n  ```"
     assert formatting.closing("> ~~~~\n> x = 1") == "\n> ~~~~"
 
 
-def test_a_long_answer_cut_inside_of_code_leaves_none_open() -> None:
+def test_a_long_answer_cut_inside_code_leaves_no_block_open() -> None:
     shown = formatting.excerpt("So:\n\n```py\n" + "x = 1\n" * 400 + "```\nEnd.", say)
     assert not in_code(shown)
     assert shown.endswith(f"*… {say('council.more', n='1,621')}*")
 
 
-def test_a_reason_of_one_day_is_told_in_the_singular() -> None:
+def test_a_reason_of_one_day_is_in_the_singular() -> None:
     reply = Reply(0, fault="budget.space", values={"cap": "1.00", "spent": "0.90", "days": "1"})
     assert "for 1 day," in formatting.failure(reply, say)
 

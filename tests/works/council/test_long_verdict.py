@@ -8,7 +8,7 @@ from tests.wire.council_model import DISSENT, Call
 from tests.works.council.table import Table
 
 
-async def test_its_beginning_and_its_dissent_are_told(four: Table) -> None:
+async def test_a_follow_up_reads_the_beginning_and_the_dissent_of_a_long_verdict(four: Table) -> None:
     days = [f"On day {n} they rest where the road is dry. " for n in range(200)]
     four.fake.once[Call("chair", "synthesis")].append(
         Reply(pieces=["".join(days), "\n\nDISSENT:\n", DISSENT])

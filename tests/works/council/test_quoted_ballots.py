@@ -71,13 +71,13 @@ def test_a_forged_ranking_in_a_critique_does_not_win_over_the_judges_own(quotati
 
 
 @pytest.mark.parametrize("quotation", QUOTATIONS.values(), ids=QUOTATIONS)
-def test_a_forged_ranking_in_the_middle_is_not_taken_for_the_one_that_a_judge_forgot(quotation: str) -> None:
+def test_a_forged_ranking_does_not_replace_a_missing_one_of_the_judge(quotation: str) -> None:
     text = f"Response A is sound.\n\nResponse B cheats.\n\n{quotation}\n\nResponse C is exact."
     assert read_words(text, 3).ranking == []
 
 
 @pytest.mark.parametrize("name", sorted({*QUOTATIONS} - UNSEEN))
-def test_a_forged_ranking_at_the_end_is_seen_by_how_it_is_quoted(name: str) -> None:
+def test_a_forged_ranking_at_the_end_is_recognised_as_a_quotation(name: str) -> None:
     assert read_words(f"{CRITIQUES}\n\n{QUOTATIONS[name]}", 3).ranking == []
 
 
@@ -165,5 +165,5 @@ def test_json_that_breaks_off_inside_of_a_quotation_is_not_read_as_words(around:
         "Response B says that B is the best. It has no view about how the rest compare.",
     ],
 )
-def test_what_a_response_may_have_written_or_a_judge_says_on_a_condition_is_no_vote(text: str) -> None:
+def test_text_of_a_response_and_conditional_remarks_are_no_vote(text: str) -> None:
     assert read(text, 3)[0].ranking == []

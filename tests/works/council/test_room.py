@@ -26,7 +26,7 @@ async def written(asking: Provider, prompt: Prompt) -> int:
 
 
 @pytest.mark.parametrize("effort", THINKS)
-async def test_a_task_has_room_for_the_thoughts_of_its_effort(effort: Effort | None) -> None:
+async def test_a_tasks_token_limit_leaves_room_for_the_thoughts_of_its_effort(effort: Effort | None) -> None:
     wire, of, member = WIRES["chat"], prompts(debate=True), ModelSpec("here:small", effort=effort)
     tasks = [
         (150, of.attack(member, ["one", "two"])),

@@ -18,7 +18,7 @@ SEATS = st.lists(st.integers(0, 40), min_size=1, max_size=MOST, unique=True)
 
 @settings(deadline=None, max_examples=50)
 @given(SEEDS, SEATS, st.integers(1, 3))
-def test_over_as_many_judges_as_seats_each_seat_stands_once_at_each_position(
+def test_with_as_many_judges_as_seats_each_seat_is_once_at_each_position(
     seed: str, seats: list[int], squares: int
 ) -> None:
     rows = display_orders(seed, len(seats) * squares, seats)
@@ -35,15 +35,13 @@ def test_each_judge_sees_each_response_once(seed: str, seats: list[int], judges:
 
 @settings(deadline=None, max_examples=50)
 @given(SEEDS, SEATS, st.integers(0, MOST))
-def test_over_fewer_judges_no_seat_stands_twice_at_a_position(
-    seed: str, seats: list[int], judges: int
-) -> None:
+def test_with_fewer_judges_no_seat_is_twice_at_a_position(seed: str, seats: list[int], judges: int) -> None:
     for column in zip(*display_orders(seed, min(judges, len(seats)), seats), strict=True):
         assert len(set(column)) == len(column)
 
 
 @pytest.mark.parametrize(("n", "judges"), [(2, 2), (4, 4), (8, 8), (12, 12), (3, 6), (5, 10), (7, 14)])
-def test_each_stands_before_each_other_as_often_as_after_it_and_next_to_it_as_often_as_to_others(
+def test_each_seat_precedes_every_other_as_often_as_it_follows_and_neighbours_all_equally(
     n: int, judges: int
 ) -> None:
     rows = display_orders("a run", judges, range(n))
@@ -64,7 +62,7 @@ def test_another_run_has_another_order_and_gives_the_first_judge_another_row() -
     assert len({tuple(map(tuple, rows)) for rows in runs}) > 100
 
 
-def test_where_nothing_was_answered_there_is_nothing_to_see() -> None:
+def test_without_answers_there_are_no_rows() -> None:
     assert display_orders("a run", 2, []) == [[], []]
     assert display_orders("a run", 0, [1, 2]) == []
 

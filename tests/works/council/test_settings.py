@@ -80,7 +80,7 @@ async def hall(tmp_path: Path) -> AsyncIterator[Hall]:
     await db.close()
 
 
-async def test_a_space_seats_its_own_council_and_no_other_space_notices(hall: Hall) -> None:
+async def test_a_space_chooses_its_own_council_without_affecting_other_spaces(hall: Hall) -> None:
     told = await hall(
         "members", 'house:two persona="a sceptic, who asks “why?”" temperature=1.1; house:two; openai:gpt-4o'
     )
@@ -118,7 +118,7 @@ async def test_a_chair_with_those_who_stand_in_and_criteria_are_set_the_same_way
     assert (newest.name, newest.value, newest.author_id) == ("council.criteria", None, ADMIN.id)
 
 
-async def test_everybody_looks_and_only_admins_change(hall: Hall) -> None:
+async def test_everybody_sees_the_council_and_only_admins_change_it(hall: Hall) -> None:
     assert "house:one" in await hall("members", author=GUEST)
     for verb, text in (("members", "house:two"), ("chair", "reset"), ("criteria", "mine win")):
         with pytest.raises(UserError) as refused:
@@ -140,16 +140,16 @@ async def test_everybody_looks_and_only_admins_change(hall: Hall) -> None:
         ("criteria", "x" * (CRITERIA_CHARS + 1), "council_settings.long"),
     ],
 )
-async def test_what_cannot_be_used_is_refused_and_not_kept(
-    hall: Hall, verb: str, text: str, key: str
-) -> None:
+async def test_unusable_values_are_refused_and_not_stored(hall: Hall, verb: str, text: str, key: str) -> None:
     with pytest.raises(UserError) as refused:
         await hall(verb, text)
     assert refused.value.key == key
     assert await hall.store.of_space("here", "council.") == {}
 
 
-async def test_where_the_config_lists_models_spaces_choose_from_them_and_from_its_own(hall: Hall) -> None:
+async def test_if_the_config_lists_models_spaces_choose_from_those_and_the_configured_members(
+    hall: Hall,
+) -> None:
     hall.settings = hall.under(CONFIG + '[council]\nmodels = ["house:three"]\n')
     await hall("members", "house:three, openai:gpt-4o")
     with pytest.raises(UserError) as refused:
@@ -158,7 +158,7 @@ async def test_where_the_config_lists_models_spaces_choose_from_them_and_from_it
     assert refused.value.values["models"] == "house:three, house:one, openai:gpt-4o"
 
 
-async def test_a_model_that_the_config_no_longer_lets_in_is_left_out_and_named(hall: Hall) -> None:
+async def test_a_model_that_the_config_no_longer_allows_is_left_out_and_named(hall: Hall) -> None:
     await hall("members", "house:two, house:three")
     await hall("chair", "house:two")
     hall.settings = hall.under(CONFIG + '[council]\nmodels = ["house:three"]\n')
@@ -170,14 +170,14 @@ async def test_a_model_that_the_config_no_longer_lets_in_is_left_out_and_named(h
     assert (await hall.settings.seats("here")).own == []
 
 
-async def test_a_member_whose_provider_is_gone_does_not_break_the_council(hall: Hall) -> None:
+async def test_a_member_with_a_removed_provider_does_not_break_the_council(hall: Hall) -> None:
     hall.settings = hall.under(CONFIG.replace("house", "attic"))
     await hall("members", "attic:two, openai:gpt-4o")
     hall.settings = hall.under(CONFIG)
     assert await hall.models() == ["openai:gpt-4o"]
 
 
-async def test_the_table_says_who_can_be_asked_and_at_what_price(hall: Hall) -> None:
+async def test_the_table_shows_available_models_and_prices(hall: Hall) -> None:
     hall.settings = hall.under(CONFIG, OPENAI_API_KEY="")
     title, told = await hall.says(hall.run("members"))
     assert title == "Who is in the council"

@@ -105,7 +105,7 @@ async def archive(tmp_path: Path) -> AsyncIterator[Archive]:
     await db.close()
 
 
-async def test_every_answer_is_shown_word_for_word_and_who_failed_says_why(archive: Archive) -> None:
+async def test_every_answer_is_shown_word_for_word_and_failures_with_their_reason(archive: Archive) -> None:
     await archive.hold("run-000001")
     text = await archive()
     assert "### 1. sol\n\n`p:sol` · place 2, 0.25 points" in text
@@ -124,7 +124,7 @@ async def test_what_is_shown_leads_to_the_council_itself(archive: Archive) -> No
         assert Link("run-000001", "This council, no. 000001") in await archive.events(what)
 
 
-async def test_under_each_raw_ballot_stands_what_was_read_from_it(archive: Archive) -> None:
+async def test_below_each_raw_ballot_is_what_was_read_from_it(archive: Archive) -> None:
     await archive.hold("run-000001")
     first, second, third = (await archive("ballots")).split("\n### ")[1:]
     assert '"A": "brief"' in first
@@ -140,13 +140,13 @@ async def test_under_each_raw_ballot_stands_what_was_read_from_it(archive: Archi
     assert "### 2." not in await archive("ballots 3")
 
 
-async def test_the_count_stands_over_the_ballots_with_its_votes_per_rank(archive: Archive) -> None:
+async def test_above_the_ballots_is_the_count_with_its_votes_per_rank(archive: Archive) -> None:
     await archive.hold("run-000001")
     rows = [line for line in (await archive("ballots")).splitlines() if line.startswith("| 1 | opus")]
     assert "1 · 1" in rows[0]
 
 
-async def test_the_key_tells_which_letter_was_whose_for_each_judge(archive: Archive) -> None:
+async def test_the_key_shows_for_each_judge_whose_letter_was_whose(archive: Archive) -> None:
     await archive.hold("run-000001")
     text = await archive("key")
     assert "| Judge | A | B |\n|---|---|---|\n| sol | opus | sol |\n| opus | sol | opus |" in text
@@ -159,7 +159,7 @@ async def test_research_is_shown_by_category(archive: Archive) -> None:
     assert text == "### Cultural context\n\n> It is *old*.\n\n### Plot\n\n> Nothing was found."
 
 
-async def test_a_private_council_is_shown_to_whoever_asked_it_and_to_nobody_else(archive: Archive) -> None:
+async def test_a_private_council_is_shown_only_to_the_person_who_asked(archive: Archive) -> None:
     private = replace(HERE, thread="private:ana")
     await archive.hold("run-000001", private)
     for place in (HERE, ELSEWHERE, replace(private, thread="private:bia")):
@@ -169,7 +169,7 @@ async def test_a_private_council_is_shown_to_whoever_asked_it_and_to_nobody_else
     assert await archive.refused("answers", "", HERE, ANA) == "none_here"
 
 
-async def test_who_is_in_the_place_sees_its_councils_and_another_space_sees_none(archive: Archive) -> None:
+async def test_people_in_the_place_see_its_councils_and_other_spaces_none(archive: Archive) -> None:
     await archive.hold("run-000001")
     assert "Yes." in await archive("answers", "000001", HERE, BIA)
     for twin in (replace(HERE, space="other"), replace(HERE, platform="discord")):
@@ -177,7 +177,7 @@ async def test_who_is_in_the_place_sees_its_councils_and_another_space_sees_none
         assert await archive.refused("answers", "", twin, ANA) == "none_here"
 
 
-async def test_unnamed_it_is_the_newest_of_the_place(archive: Archive) -> None:
+async def test_without_a_name_the_places_newest_council_is_shown(archive: Archive) -> None:
     await archive.hold("run-000001")
     await archive.hold("run-000002", minute=1)
     await archive.hold("run-000003", ELSEWHERE, minute=2)
@@ -185,7 +185,9 @@ async def test_unnamed_it_is_the_newest_of_the_place(archive: Archive) -> None:
     assert stage == Stage("council", "Answers · The question of run-000002?")
 
 
-async def test_of_two_that_end_alike_this_places_is_meant_and_else_one_is_asked(archive: Archive) -> None:
+async def test_of_two_ids_with_the_same_end_this_places_council_is_chosen_or_the_bot_asks(
+    archive: Archive,
+) -> None:
     await archive.hold("a-000001")
     await archive.hold("b-000001", ELSEWHERE, minute=1)
     assert "a-000001" in str((await archive.events("key", "000001"))[0])
@@ -198,7 +200,7 @@ async def test_of_two_that_end_alike_this_places_is_meant_and_else_one_is_asked(
     ("what", "key"),
     [("", "what"), ("names", "what"), ("key 2", "what"), ("answers two", "what"), ("answers 9", "no_seat")],
 )
-async def test_what_there_is_not_is_said_in_a_sentence(archive: Archive, what: str, key: str) -> None:
+async def test_missing_councils_and_parts_get_a_sentence(archive: Archive, what: str, key: str) -> None:
     await archive.hold("run-000001")
     assert await archive.refused(what) == key
 
@@ -257,7 +259,7 @@ async def test_a_page_holds_everything_under_the_title_of_its_conversation(archi
 @example("![](https://example.com/eye.png) <img src=x onerror=alert(1)>")
 @example("[press](javascript:alert(1)) <javascript:alert(1)>")
 @given(st.text(st.sampled_from("a<>/\"'&#`|![]()\n "), max_size=40))
-def test_a_page_runs_nothing_and_loads_nothing(said: str) -> None:
+def test_a_page_runs_no_script_and_loads_no_file(said: str) -> None:
     text = "x" + said
     row = council(
         "run", kind="synthesis", question=text, verdict=text, dissent=text, criteria=text,
@@ -296,7 +298,7 @@ def test_only_a_whole_synthesis_is_called_one(kind: str, title: str) -> None:
 @example("\r## mine")
 @example("\n```\n## mine")
 @given(st.text(st.sampled_from("a#`~>|-*[]<\n\r\v\x1c\u2028 "), max_size=40))
-def test_nothing_that_was_said_opens_a_part_of_the_page(said: str) -> None:
+def test_no_quoted_text_opens_an_element_of_the_page(said: str) -> None:
     text = "x" + said
     row = council(
         "run", kind="synthesis", question=text, verdict=text, dissent=text, criteria=text,

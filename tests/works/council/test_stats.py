@@ -73,7 +73,7 @@ def judged(model: str, place: int, score: float, **changes: Any) -> dict[str, An
     return {"model": model, "place": place, "score": score, "mean_rank": float(place), **changes}
 
 
-async def test_before_the_first_council_it_says_what_it_needs(board: Board) -> None:
+async def test_before_the_first_council_the_statistics_say_what_they_need(board: Board) -> None:
     assert "`/council ask`" in await board()
     assert board.charts == []
 
@@ -97,7 +97,7 @@ async def test_each_member_has_its_row_the_best_first(board: Board) -> None:
     assert sol == ["sol", "3", "1/2", "1.50", "0.25", "1", "$0.50", "20 s"]
 
 
-async def test_a_member_is_its_model_with_what_it_was_told_to_be(board: Board) -> None:
+async def test_a_member_is_a_model_with_its_persona(board: Board) -> None:
     for timeout in ("30", "60"):
         await board.hold(
             {"model": "p:sol", "settings": f'p:sol persona="a sceptic" timeout={timeout}'},
@@ -120,7 +120,7 @@ async def test_a_space_counts_its_own_councils_only(board: Board) -> None:
     assert "sol" in await board("other")
 
 
-async def test_one_judged_council_makes_no_line_and_two_do(board: Board) -> None:
+async def test_one_judged_council_draws_no_line_and_two_do(board: Board) -> None:
     await board.hold(judged("p:sol", 1, 1.0), judged("p:opus", 2, 0.0))
     assert "needs two councils" in await board()
     await board.hold({"model": "p:sol"}, {"model": "p:opus"})
@@ -131,7 +131,7 @@ async def test_one_judged_council_makes_no_line_and_two_do(board: Board) -> None
     assert len(board.charts) == 1
 
 
-async def test_the_picture_is_drawn_in_a_thread_and_told_in_words(board: Board) -> None:
+async def test_the_picture_is_drawn_in_a_thread_and_described_in_words(board: Board) -> None:
     await board.hold(judged("p:sol", 1, 1.0, cost_usd=None), judged("p:opus", 2, 0.0, cost_usd=None))
     await board.hold(judged("p:sol", 2, 0.5, cost_usd=None), judged("p:opus", 1, 0.5, cost_usd=None))
     (picture,) = [event for event in await board.events() if isinstance(event, Picture)]

@@ -38,7 +38,7 @@ def test_bordas_own_example_is_counted_as_he_counted() -> None:
     assert tally.first == [2]
 
 
-def test_the_textbooks_election_of_a_capital_is_counted_as_there() -> None:
+def test_the_textbook_election_of_a_capital_has_the_published_result() -> None:
     # The textbooks' election: Memphis, Nashville, Chattanooga, Knoxville; 126, 194, 173 and 107 points.
     votes = election((42, "ABCD"), (26, "BCDA"), (15, "CDBA"), (17, "DCBA"))
     tally = count(range(4), votes, "count")
@@ -47,7 +47,7 @@ def test_the_textbooks_election_of_a_capital_is_counted_as_there() -> None:
     assert [standing.place for standing in by_seat(tally)] == [3, 1, 2, 4]
 
 
-def test_equals_share_the_mean_of_their_places_and_stay_equals_without_self_votes() -> None:
+def test_ties_share_the_mean_of_their_places_and_stay_ties_without_self_votes() -> None:
     tied = Vote(0, [2, 0, 1, 3], tied=[1])  # C > A = B > D, by the author of A
     tally = count(range(4), [tied], "count")
     assert [standing.score for standing in by_seat(tally)] == [0.5, 0.5, 1.0, 0.0]
@@ -72,11 +72,11 @@ def test_a_partial_ballot_shares_the_places_left_among_those_it_leaves_out() -> 
     assert [standing.ranks for standing in by_seat(tally)] == [[1, 0, 0, 0], [0] * 4, [0] * 4, [0] * 4]
 
 
-def test_the_only_one_that_a_ballot_leaves_out_is_its_last() -> None:
+def test_the_only_response_that_a_ballot_leaves_out_is_its_last() -> None:
     assert count(range(3), election((1, "CA")), "count") == count(range(3), election((1, "CAB")), "count")
 
 
-def test_who_votes_for_itself_gains_by_it_only_where_self_votes_count() -> None:
+def test_a_self_vote_helps_only_if_self_votes_count() -> None:
     # Each of four puts itself first and the others in the order of seats.
     votes = [Vote(seat, [seat, *(one for one in range(4) if one != seat)]) for seat in range(4)]
     counted, excluded = count(range(4), votes, "count"), count(range(4), votes, "exclude")
@@ -92,7 +92,7 @@ def test_who_votes_for_itself_gains_by_it_only_where_self_votes_count() -> None:
     assert [standing.votes for standing in by_seat(excluded)] == [3] * 4
 
 
-def test_without_its_own_a_judge_ranks_the_others_who_move_up() -> None:
+def test_without_its_own_answer_a_judges_other_ranks_move_up() -> None:
     tally = count(range(3), [Vote(1, [1, 2, 0])], "exclude")
     assert [standing.ranks for standing in by_seat(tally)] == [[0, 1, 0], [0, 0, 0], [1, 0, 0]]
     assert [standing.score for standing in by_seat(tally)] == [0, None, 1]
@@ -100,24 +100,24 @@ def test_without_its_own_a_judge_ranks_the_others_who_move_up() -> None:
 
 
 @pytest.mark.parametrize(("seats", "way"), [(2, "count"), (4, "count"), (5, "exclude"), (8, "exclude")])
-def test_by_auto_self_votes_count_while_there_are_few_and_not_from_five_on(seats: int, way: str) -> None:
+def test_in_auto_mode_self_votes_count_with_fewer_than_five_members(seats: int, way: str) -> None:
     assert count(range(seats), [], "auto").self_votes == way
 
 
-def test_what_would_have_won_the_other_way_is_said() -> None:
+def test_the_winner_under_the_other_rule_is_reported() -> None:
     votes = [Vote(0, [0, 1, 2]), Vote(1, [0, 2, 1]), Vote(2, [1, 0, 2])]
     tally = count(range(3), votes, "count")
     # In: 5, 3 and 1 of 6. Out: seat 0 has 1 and 0 of 2; seat 1 has 1 and 1; seat 2 has 0 and 0.
     assert (tally.first, tally.other_first) == ([0], [1])
 
 
-def test_two_who_judge_each_other_say_nothing_once_their_own_is_out() -> None:
+def test_two_judges_without_self_votes_decide_nothing() -> None:
     tally = count([0, 1], [Vote(0, [0, 1]), Vote(1, [0, 1])], "exclude")
     assert [standing.score for standing in tally.standings] == [None, None]
     assert (tally.first, tally.other_first) == ([], [0])
 
 
-def test_equal_scores_are_parted_by_the_votes_of_others_before_first_places() -> None:
+def test_equal_scores_are_decided_by_the_votes_of_others_before_first_places() -> None:
     votes = [Vote(0, [0, 1, 2]), Vote(1, [0, 1, 2]), Vote(2, [1, 2, 0])]
     a, b, _ = by_seat(count(range(3), votes, "count"))
     assert (a.score, b.score) == (4 / 6, 4 / 6)
@@ -126,7 +126,7 @@ def test_equal_scores_are_parted_by_the_votes_of_others_before_first_places() ->
     assert (a.place, b.place) == (2, 1)
 
 
-def test_equal_scores_are_parted_by_first_places() -> None:
+def test_equal_scores_are_decided_by_first_places() -> None:
     # All have 3 of 6 points and a mean rank of 2; B was never first, nor last.
     tally = count(range(3), election((1, "ABC"), (1, "CBA"), (1, "ABC"), (1, "CBA")), "count")
     assert [standing.score for standing in tally.standings] == [1 / 2] * 3
@@ -134,7 +134,7 @@ def test_equal_scores_are_parted_by_first_places() -> None:
     assert tally.first == [0, 2]
 
 
-def test_equal_scores_are_parted_by_the_mean_rank_before_first_places() -> None:
+def test_equal_scores_are_decided_by_the_mean_rank_before_first_places() -> None:
     # Own votes out: A has 0 and 0 among two and 1 among three; B has 0 and 1 among two and 0 among three.
     votes = [Vote(0, [0, 2, 1]), Vote(1, [1, 2, 0]), Vote(2, [2, 1, 0]), *election((1, "ACB"))]
     a, b, _ = by_seat(count(range(3), votes, "exclude"))
@@ -144,7 +144,7 @@ def test_equal_scores_are_parted_by_the_mean_rank_before_first_places() -> None:
     assert (a.place, b.place) == (2, 3)
 
 
-def test_nobody_wins_without_a_vote() -> None:
+def test_there_is_no_winner_without_a_vote() -> None:
     tally = count([3, 1], [Vote(1, []), Vote(3, [])], "auto")
     assert (tally.ballots, tally.abstained, tally.effective, tally.agreement) == (0, 2, 0.0, None)
     assert [
@@ -157,14 +157,14 @@ def test_nobody_wins_without_a_vote() -> None:
     assert count([], [], "auto").standings == []
 
 
-def test_who_abstains_is_counted_as_that_and_as_nothing_else() -> None:
+def test_an_abstention_counts_only_as_an_abstention() -> None:
     votes = election((2, "ABC"), (1, "BCA"))
     with_one = count(range(3), [*votes, Vote(1, []), Vote(2, [7])], "count")
     assert (with_one.ballots, with_one.abstained) == (3, 2)
     assert with_one.standings == count(range(3), votes, "count").standings
 
 
-def test_siegels_three_executives_hardly_agree_about_six_applicants() -> None:
+def test_siegels_three_executives_have_his_low_agreement_on_six_applicants() -> None:
     # Siegel (1956), Nonparametric Statistics, table 9.5: s = 25.5, W = .16.
     ranks = [[1, 6, 3, 2, 5, 4], [1, 5, 6, 4, 2, 3], [6, 3, 2, 5, 4, 1]]
     assert kendall_w([[Fraction(one) for one in row] for row in ranks]) == pytest.approx(25.5 / 157.5)
@@ -184,12 +184,12 @@ def test_agreement_with_ties_is_as_siegel_computed_it() -> None:
     assert kendall_w(ranks) == pytest.approx(591 / 714)
 
 
-def test_two_answers_can_be_agreed_about_too() -> None:
+def test_agreement_is_computed_for_two_answers_too() -> None:
     # Sums 4 and 5; S = 1/2; W = 12·½ / (9·6).
     assert count(range(2), election((2, "AB"), (1, "BA")), "count").agreement == 6 / 54
 
 
-def test_agreement_takes_a_shared_rest_for_a_tie() -> None:
+def test_agreement_treats_unranked_responses_as_tied() -> None:
     # Ranks 1, 3, 3, 3 and 1, 2, 3, 4: sums 2, 5, 6, 7; S = 14; W = 12·14 / (4·60 - 2·24).
     assert count(range(4), election((1, "A"), (1, "ABCD")), "count").agreement == 168 / 192
 
@@ -201,25 +201,25 @@ def test_agreement_is_of_the_ballots_as_cast_whether_self_votes_count_or_not() -
     )
 
 
-def test_one_ballot_agrees_with_nobody() -> None:
+def test_one_ballot_has_no_agreement() -> None:
     assert count(range(3), election((1, "ABC")), "count").agreement is None
 
 
 @pytest.mark.parametrize(
     ("voices", "worth"), [("xyz", 3), ("xxx", 1), ("xxy", 9 / 5), ("xxyy", 2), ("", 0), ("wxyz", 4)]
 )
-def test_seats_of_one_model_are_one_voice(voices: str, worth: float) -> None:
+def test_seats_of_one_model_count_as_one_voice(voices: str, worth: float) -> None:
     assert effective([Vote(seat, [0, 1], voice) for seat, voice in enumerate(voices)]) == worth
 
 
-def test_a_vote_that_is_guessed_adds_less_than_a_whole_voice() -> None:
+def test_a_guessed_vote_counts_less_than_a_whole_voice() -> None:
     # (1 + 1 + .5)² / (1 + 1 + .25)
     votes = [Vote(0, [0, 1]), Vote(1, [0, 1]), Vote(2, [0, 1], weight=0.5)]
     assert effective(votes) == 6.25 / 2.25
     assert count([0, 1], [*votes, Vote(3, [])], "auto").effective == 6.25 / 2.25
 
 
-def test_the_weight_of_a_vote_is_in_no_score() -> None:
+def test_the_weight_of_a_vote_does_not_scale_scores() -> None:
     votes = [Vote(0, [0, 1]), Vote(1, [1, 0], weight=0.1)]
     assert [standing.score for standing in count([0, 1], votes, "count").standings] == [1 / 2, 1 / 2]
 
@@ -246,16 +246,16 @@ def test_the_most_disputed_is_the_one_whose_places_lie_furthest_apart() -> None:
     assert count(range(4), election((2, "ABCD"), (1, "DABC")), "count").disputed == 3
 
 
-def test_of_two_who_are_equally_disputed_the_better_placed_is_named() -> None:
+def test_of_two_equally_disputed_answers_the_better_placed_is_named() -> None:
     assert count(range(3), election((2, "CBA"), (1, "ABC")), "count").disputed == 2
 
 
 @pytest.mark.parametrize("orders", [["ABCD"], ["ABCD", "ABCD"], ["ABCD", "AB"], ["A", "ABC"]])
-def test_where_all_agree_nothing_is_disputed(orders: list[str]) -> None:
+def test_if_all_agree_nothing_is_disputed(orders: list[str]) -> None:
     assert count(range(4), election(*((1, order) for order in orders)), "count").disputed is None
 
 
-def test_what_a_ballot_says_twice_or_of_no_answer_is_passed_over() -> None:
+def test_repeated_and_unknown_responses_on_a_ballot_are_ignored() -> None:
     assert count([0, 1], [Vote(0, [1, 7, 1, 0])], "count") == count([0, 1], [Vote(0, [1, 0])], "count")
 
 
@@ -272,7 +272,7 @@ def councils(draw: st.DrawFn) -> tuple[list[int], list[Vote]]:
 
 @settings(deadline=None, max_examples=60)
 @given(councils(), st.sampled_from(["auto", "count", "exclude"]), st.randoms())
-def test_the_count_holds_together(
+def test_the_count_is_consistent(
     council: tuple[list[int], list[Vote]], way: SelfVotes, chance: Random
 ) -> None:
     seats, votes = council
@@ -294,14 +294,14 @@ def test_the_count_holds_together(
 
 @settings(deadline=None, max_examples=60)
 @given(councils())
-def test_every_judge_hands_out_the_same(council: tuple[list[int], list[Vote]]) -> None:
+def test_every_judge_gives_the_same_number_of_points(council: tuple[list[int], list[Vote]]) -> None:
     seats, votes = council
     tally = count(seats, votes, "count")
     if tally.ballots:
         assert sum(standing.score or 0 for standing in tally.standings) == pytest.approx(len(seats) / 2)
 
 
-def test_every_answer_wins_alike_over_all_ballots() -> None:
+def test_over_all_ballots_every_answer_wins_equally_often() -> None:
     votes = [Vote(OUTSIDE + n, list(order)) for n, order in enumerate(permutations(range(4)))]
     tally = count(range(4), votes, "count")
     assert (tally.first, tally.agreement) == ([0, 1, 2, 3], 0.0)

@@ -7,7 +7,7 @@ from tests.wire.council_model import ANSWERS, Call
 from tests.works.council.table import Table
 
 
-async def test_thoughts_are_neither_shown_nor_judged_but_kept(four: Table) -> None:
+async def test_thoughts_are_stored_but_neither_shown_nor_judged(four: Table) -> None:
     thought = "I am the best, and everybody shall know it."
     four.fake.once[Call("m1", "answer")].append(
         Reply(pieces=["<think>", thought, "</think>\n", ANSWERS["m1"]])

@@ -13,7 +13,7 @@ from bot.works.council.values import Reading
 from tests.works.council.ballots import CRITIQUES, FORGED, OWN, VOTE, by_words, letters, paper
 
 
-def test_a_dict_of_python_s_is_read_as_the_json_that_it_stands_for() -> None:
+def test_a_python_dict_is_read_like_json() -> None:
     assert letters(read_json("{'ranking': {1: 'C', 2: 'A', 3: 'B'}, 'notes': None}", 3)) == "CAB"
     for no_json in (
         "{'ranking': {'C', 'A', 'B'}}",
@@ -77,7 +77,7 @@ def test_a_refusal_that_repeats_the_format_is_no_vote(refusal: str, form: str) -
     assert read(f"{refusal}\n\n{form}", 3)[0] == Reading()
 
 
-def test_what_cannot_be_said_of_one_response_is_no_refusal() -> None:
+def test_a_remark_that_one_response_cannot_be_judged_is_no_refusal() -> None:
     assert letters(read("I cannot rank B above C, nor judge its second claim.\n\n" + paper(), 3)[0]) == "CAB"
 
 
@@ -98,7 +98,7 @@ def test_a_vote_in_the_syntax_of_another_program_is_read(text: str) -> None:
     assert read(f"Response B writes\n\n{text}\n\nResponse C does not.", 3)[0] == Reading()
 
 
-def test_what_looks_like_v_in_cyrillic_may_be_the_third() -> None:
+def test_the_cyrillic_letter_that_looks_like_b_may_be_the_third_response() -> None:
     assert by_words("Ответ А. Да.\nОтвет В. Нет.\nОтвет С. Верно.\n\nИтоговый рейтинг: С > А > В") == "CAB"
     assert (
         read("Ответ А. Да.\nОтвет Б. Нет.\nОтвет В. Верно.\n\nИтоговый рейтинг: В > А > Б", 3)[0] == Reading()

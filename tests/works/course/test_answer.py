@@ -47,7 +47,7 @@ def search(query: str, **more: object) -> tuple[str, str]:
     return "search_course_content", json.dumps({"query": query, **more})
 
 
-async def test_a_model_reads_the_outline_then_searches_and_its_citations_lead_to_lessons(
+async def test_a_model_reads_the_outline_then_searches_and_cites_lessons(
     tmp_path: Path,
 ) -> None:
     script = [
@@ -79,7 +79,7 @@ async def test_a_model_reads_the_outline_then_searches_and_its_citations_lead_to
         assert len(service.requests) == 3
 
 
-async def test_what_the_rounds_of_a_question_share_is_marked_for_the_cache(tmp_path: Path) -> None:
+async def test_the_common_prefix_of_a_questions_rounds_is_marked_for_the_cache(tmp_path: Path) -> None:
     script = [
         Reply(calls=[search("old queen leaves", course_name="bees", lesson_number=5)]),
         Reply("The old queen leaves on the ninth day [1]."),
@@ -96,7 +96,7 @@ async def test_what_the_rounds_of_a_question_share_is_marked_for_the_cache(tmp_p
         assert service.cache_read_tokens > 100
 
 
-async def test_a_name_that_means_no_course_is_told_to_the_model_with_the_nearest(tmp_path: Path) -> None:
+async def test_for_an_unknown_course_the_model_gets_the_nearest_name(tmp_path: Path) -> None:
     script = [
         Reply(calls=[search("chords", course_name="jazz piano"), search("frames", lesson_number=77)]),
         Reply("There is no course on jazz piano."),
@@ -110,7 +110,7 @@ async def test_a_name_that_means_no_course_is_told_to_the_model_with_the_nearest
         assert cited(events) == []
 
 
-async def test_two_exchanges_of_the_thread_are_remembered_unless_it_is_set_otherwise(tmp_path: Path) -> None:
+async def test_two_exchanges_of_the_thread_are_remembered_by_default(tmp_path: Path) -> None:
     script = [Reply(f"Answer {n}.") for n in range(1, 8)]
     async with asked(tmp_path, script) as (desk, service):
         for n in range(1, 5):
@@ -129,7 +129,7 @@ async def test_two_exchanges_of_the_thread_are_remembered_unless_it_is_set_other
         assert "Question 5?" not in service.requests[-1]["messages"][-1]["content"]
 
 
-async def test_a_model_without_tools_is_given_what_code_has_planned(tmp_path: Path) -> None:
+async def test_a_model_without_tools_gets_the_results_of_planned_lookups(tmp_path: Path) -> None:
     script = [Reply("The old queen leaves on the ninth day with half of the workers [2].")]
     async with asked(tmp_path, script, "tools = false") as (desk, service):
         question = "Which lessons are in the bees course, and when does the old queen leave with the workers?"
@@ -140,14 +140,14 @@ async def test_a_model_without_tools_is_given_what_code_has_planned(tmp_path: Pa
         assert [citation.link for citation in cited(events)] == [SWARM]
 
 
-async def test_it_is_told_which_course_there_is_none_of(tmp_path: Path) -> None:
+async def test_a_model_without_tools_hears_which_course_does_not_exist(tmp_path: Path) -> None:
     async with asked(tmp_path, [Reply("There is no such course.")], "tools = false") as (desk, service):
         await desk.ask("course", "ask", "Which chords does the jazz piano course begin with?")
         (request,) = service.requests
         assert "There is no course “jazz piano”. The nearest names are: " in str(request["messages"])
 
 
-async def test_a_model_is_asked_about_what_may_be_the_answer_and_believed_when_it_finds_none(
+async def test_a_model_judges_a_possible_answer_and_may_find_none(
     tmp_path: Path,
 ) -> None:
     script = [
@@ -166,7 +166,7 @@ async def test_a_model_is_asked_about_what_may_be_the_answer_and_believed_when_i
         assert not [event for event in events if isinstance(event, Notice)]
 
 
-async def test_a_model_that_fails_leaves_the_passages_themselves(tmp_path: Path) -> None:
+async def test_if_the_model_fails_the_passages_are_shown(tmp_path: Path) -> None:
     async with asked(tmp_path, [Reply(status=401, times=9)]) as (desk, _):
         events = await desk.ask("course", "ask", "When does the old queen leave with half of the workers?")
         assert "on the ninth day, the old queen leaves with half of the workers" in words_of(events)

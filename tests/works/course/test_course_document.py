@@ -49,7 +49,7 @@ def course(text: str, name: str = "some_course.txt") -> Catalogued:
         *(pytest.param(title, marks=pytest.mark.slow) for title in TITLES if "bees" not in title),
     ],
 )
-async def test_it_is_the_same_course_out_of_every_kind_of_file(name: str) -> None:
+async def test_every_kind_of_file_gives_the_same_course(name: str) -> None:
     text, reading = text_of(name), Sandbox()
     plain = await reading.read("a.txt", text.encode())
     expected, words = catalogued("a.txt", plain), bodies(plain)
@@ -71,7 +71,7 @@ async def test_it_is_the_same_course_out_of_every_kind_of_file(name: str) -> Non
         assert bodies(document) == words, file
 
 
-def test_what_an_author_leaves_out_is_empty_and_numbers_are_theirs() -> None:
+def test_missing_parts_are_empty_and_numbers_are_the_authors() -> None:
     text = "Course Title: Knots\n\nLesson 3: Bowline\nUp the hole.\n\nLesson 3: Again\nRound.\n\nLesson 12\nBack."
     title, link, instructor, found = course(text)
     assert (title, link, instructor) == ("Knots", "", "")
@@ -82,7 +82,7 @@ def test_what_an_author_leaves_out_is_empty_and_numbers_are_theirs() -> None:
     ]  # fmt: skip
 
 
-def test_text_before_the_first_lesson_is_the_course_s_and_no_lesson_s() -> None:
+def test_text_before_the_first_lesson_belongs_to_the_course() -> None:
     text = (
         "Course Title: Knots\nCourse Link: www.example.org/knots.\n\nBring a rope.\n\nLesson 1: Bowline\nUp."
     )
@@ -97,12 +97,12 @@ def test_a_course_may_have_no_lessons_at_all() -> None:
     assert course("Course Title: Knots\nCourse Instructor: Mo\n\nBring a rope.") == ("Knots", "", "Mo", [])
 
 
-def test_portuguese_words_do_as_well() -> None:
+def test_portuguese_field_names_work_too() -> None:
     text = "Curso: Nós\nProfessora: Ana\nLink do curso: https://x.org/n\n\nLição 1 – O laço\nURL: https://x.org/1\nPasse."
     assert course(text) == ("Nós", "https://x.org/n", "Ana", [(1, "O laço", "https://x.org/1")])
 
 
-def test_headings_stand_for_lines() -> None:
+def test_headings_count_as_lesson_lines() -> None:
     text = "# Knots\n\n## Lesson 0 - Rope\n\nBuy it.\n\n### Colours\n\nRed.\n\n## Lesson 1. Bowline\n\nUp."
     read, outline = read_course("a.md", read_markdown("a.md", text))
     assert (read.title, lessons(outline)) == ("Knots", [(0, "Rope", ""), (1, "Bowline", "")])
@@ -123,12 +123,12 @@ def test_headings_stand_for_lines() -> None:
         "Course Title: Knots\nCourse URL: https://x.org/k\nLESSON 1. Bowline\nlink: https://x.org/1\nUp.",
     ],
 )
-def test_markup_around_the_lines_is_no_part_of_them(text: str) -> None:
+def test_markup_around_the_lines_is_ignored(text: str) -> None:
     courses = catalogued("a.md", read_markdown("a.md", text))
     assert courses == ("Knots", "https://x.org/k", "", [(1, "Bowline", "https://x.org/1")])
 
 
-def test_a_sentence_that_begins_a_line_with_a_lesson_is_none() -> None:
+def test_a_sentence_that_begins_with_the_word_lesson_is_no_lesson() -> None:
     text = (
         "Course Title: Knots\n\nLesson 1: Bowline\nWe tie it as we have heard in\n"
         "Lesson 2: the rabbit comes up through the hole, goes round the tree and back again,\nand so on."
@@ -139,13 +139,13 @@ def test_a_sentence_that_begins_a_line_with_a_lesson_is_none() -> None:
 @pytest.mark.parametrize(
     "text", ["Grappling\n\nA grappled creature has speed 0.", "x", "# Rules\n\n## One\n\n## Two"]
 )
-def test_what_is_no_course_is_said_to_be_none(text: str) -> None:
+def test_a_file_without_a_course_is_reported_as_none(text: str) -> None:
     with pytest.raises(UserError) as error:
         read_course("rules.md", read_markdown("rules.md", text))
     assert error.value.key == "course.no_course"
 
 
-def test_of_an_ordinary_book_headings_are_the_lessons() -> None:
+def test_the_headings_of_an_ordinary_book_become_lessons() -> None:
     text = "# Knots\n\nOf.\n\n## Rope\n\nBuy.\n\n### Red\n\nYes.\n\n> ### Aside\n> Blue.\n\nMore.\n\n## Bowline\n\nUp."
     read, outline = read_book("a.md", read_markdown("a.md", text))
     assert read.title == "Knots"
@@ -179,5 +179,5 @@ def test_five_thousand_lessons_and_a_title_without_end_are_read_in_linear_time()
         ("https://x.org/" + "a" * 3_000, ""),
     ],
 )
-def test_an_address_is_taken_out_of_what_is_written_around_it(text: str, found: str) -> None:
+def test_an_address_is_extracted_from_the_text_around_it(text: str, found: str) -> None:
     assert address(text) == found

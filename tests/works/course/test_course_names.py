@@ -48,7 +48,7 @@ CATALOGUE = Catalogue(1, COURSES)
         ("a" * 300, None),
     ],
 )
-def test_a_part_of_a_title_means_its_course_and_what_is_near_to_none_means_none(
+def test_a_part_of_a_title_finds_its_course_and_unrelated_words_find_none(
     name: str, title: str | None
 ) -> None:
     match = best_match(COURSES, by_words(name, COURSES))
@@ -57,7 +57,7 @@ def test_a_part_of_a_title_means_its_course_and_what_is_near_to_none_means_none(
 
 
 @pytest.mark.parametrize("name", ["MCP", "Multi-Channel Platform"])
-def test_what_means_several_courses_alike_means_none_of_them(name: str) -> None:
+def test_an_ambiguous_name_finds_no_course(name: str) -> None:
     match = best_match(COURSES, by_words(name, COURSES))
     assert (match.course, match.several) == (None, True)
     assert set(match.nearest) == {"MCP: Build Rich-Context Apps", "MCP: Servers in Production"}
@@ -126,7 +126,7 @@ def test_what_means_several_courses_alike_means_none_of_them(name: str) -> None:
         ),
     ],
 )
-def test_code_sees_what_a_question_names(question: str, plan: LookupPlan) -> None:
+def test_code_recognises_the_course_and_lesson_that_a_question_names(question: str, plan: LookupPlan) -> None:
     assert lookup_plan(question, CATALOGUE) == plan
 
 

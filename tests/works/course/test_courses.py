@@ -52,7 +52,7 @@ async def test_only_lessons_of_a_course_that_exists_are_scheduled(tmp_path: Path
         assert "then every day" in await desk.said("schedule", "lesson", "bees", **daily)
 
 
-async def test_a_title_is_a_course_s_identity(tmp_path: Path) -> None:
+async def test_courses_are_identified_by_their_title(tmp_path: Path) -> None:
     async with opened(tmp_path) as desk:
         await desk.add(desk.file("a.txt", KNOTS))
         other = desk.file("b.md", KNOTS.replace("Knots", "KNOTS!").replace("rabbit", "hare"))
@@ -75,7 +75,7 @@ async def test_a_title_is_a_course_s_identity(tmp_path: Path) -> None:
         assert await desk.titles("other") == []
 
 
-async def test_courses_and_books_are_apart(tmp_path: Path) -> None:
+async def test_courses_and_books_are_separate(tmp_path: Path) -> None:
     async with opened(tmp_path) as desk:
         await desk.add(desk.file("knots.txt", KNOTS))
         book = desk.file("moles.md", "# Moles\n\n## Digging\n\nA mole leaves its hole at night.")
@@ -91,7 +91,7 @@ async def test_courses_and_books_are_apart(tmp_path: Path) -> None:
         assert {passage.source for passage in result.passages} == {"knots.txt"}
 
 
-async def test_a_reindex_makes_books_and_courses_anew(tmp_path: Path) -> None:
+async def test_a_reindex_rebuilds_books_and_courses(tmp_path: Path) -> None:
     async with opened(tmp_path) as desk:
         await desk.add(desk.file("knots.txt", KNOTS))
         book = desk.file("book.md", "# Ropes\n\n## Hemp\n\nIt rots.\n\n## Nylon\n\nIt melts.")
@@ -109,7 +109,7 @@ async def test_a_reindex_makes_books_and_courses_anew(tmp_path: Path) -> None:
         assert {course.document_id for course in after}.isdisjoint(course.document_id for course in before)
 
 
-async def test_windows_overlap_as_the_seed_has_them_and_never_cross_a_lesson(tmp_path: Path) -> None:
+async def test_windows_overlap_as_in_the_seed_project_and_never_cross_a_lesson(tmp_path: Path) -> None:
     async with opened(
         tmp_path, '[course]\nchunks = "windows"\n[retrieval]\nchild_chars = 400\nparent_chars = 400\n'
     ) as desk:
@@ -123,7 +123,7 @@ async def test_windows_overlap_as_the_seed_has_them_and_never_cross_a_lesson(tmp
         assert any(a.end > b.start for a, b in pairs)
 
 
-async def test_what_will_not_do_is_said_file_by_file(tmp_path: Path) -> None:
+async def test_unusable_files_are_named_one_by_one(tmp_path: Path) -> None:
     async with opened(tmp_path) as desk:
         answer = await desk.add(
             desk.file("empty.txt", ""),
@@ -157,7 +157,7 @@ async def test_an_outline_of_very_many_lessons_comes_as_a_file(tmp_path: Path) -
         assert r"**Long\_\[ago\]**" in listed
 
 
-async def test_a_folder_s_courses_are_taken_in_at_the_start(tmp_path: Path) -> None:
+async def test_a_folders_courses_are_added_at_the_start(tmp_path: Path) -> None:
     folder = tmp_path / "given"
     folder.mkdir()
     for name in TITLES:
@@ -201,7 +201,7 @@ async def test_names_are_completed(tmp_path: Path) -> None:
         assert await complete("course", Typed("other", "")) == []
 
 
-async def test_the_search_tool_finds_what_questions_on_the_lessons_ask_for(tmp_path: Path) -> None:
+async def test_the_search_tool_finds_the_answers_to_questions_on_the_lessons(tmp_path: Path) -> None:
     async with opened(tmp_path) as desk:
         await desk.add(*(course(name) for name in TITLES))
         config = desk.app.resources.config

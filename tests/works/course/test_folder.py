@@ -102,7 +102,7 @@ SHAPES: dict[str, tuple[dict[str, str | bytes], str, list[tuple[int, str]]]] = {
 
 
 @pytest.mark.parametrize("shape", SHAPES)
-def test_a_folder_is_one_course_in_its_author_s_order(shape: str) -> None:
+def test_a_folder_is_one_course_in_its_authors_order(shape: str) -> None:
     files, title, expected = SHAPES[shape]
     found, outline = course(**files)
     assert (found, lessons(outline)) == (title, expected)
@@ -131,7 +131,7 @@ def test_lessons_have_their_links_and_what_cannot_be_read_is_named() -> None:
     assert ("Sea", "1. Tides", "High") in [section.path for section in shaped.sections]
 
 
-def test_a_lessons_title_is_named_once() -> None:
+def test_a_lessons_title_appears_once() -> None:
     files: dict[str, str | bytes] = {
         "Aula 1 - O solo.md": "# Aula 1: O solo\n\nUm.\n\n## Húmus\n\nEscuro.",
         "Aula 2 - O mar.md": "# Aula 2: O mar\n\n## O mar e o sal\n\nSal.",
@@ -150,7 +150,7 @@ def test_a_lessons_title_is_named_once() -> None:
     assert (texts[0], texts[2], texts[4]) == ("Um.", "", "Doce.")
 
 
-def test_lessons_are_found_by_any_of_their_words() -> None:
+def test_lessons_may_be_called_by_any_usual_word_for_a_unit() -> None:
     for word in ("Week", "Unit", "Module", "Lecture", "Chapter", "Semana", "Unidade", "Módulo", "Capítulo"):
         text = (
             f"# Sea\n\n## {word} 1: Tides\n\nRise.\n\n### Lab 1: x\n\n## {word} 2: Ropes\n\nSession 9: no.\n"
@@ -164,19 +164,19 @@ def test_lessons_are_found_by_any_of_their_words() -> None:
     assert lessons(read_folder("talk.zip", talk)[1]) == [(1, "talk")]
 
 
-def test_a_transcript_with_times_is_a_course_of_one_lesson_also_alone() -> None:
+def test_a_single_transcript_with_times_is_a_course_of_one_lesson() -> None:
     told = "[00:01] The rabbit leaves its hole.\n[00:09] It goes round the tree.\n"
     assert lessons(read_course("bowline.txt", read_text("bowline.txt", told))[1]) == [(1, "bowline")]
     with pytest.raises(UserError):
         read_course("bowline.txt", read_text("bowline.txt", f"We met.\n\nAt last.\n\nThen:\n\n{told}"))
 
 
-def test_a_course_whose_units_are_called_differently_has_all_of_them() -> None:
+def test_units_with_different_names_all_become_lessons() -> None:
     told = "Curso: Nós do mar\n\nMódulo 1: Reto\nDireita sobre esquerda.\n\nCapítulo 2: Lais\nO coelho.\n"
     assert lessons(read_course("a.txt", read_text("a.txt", told))[1]) == [(1, "Reto"), (2, "Lais")]
 
 
-def test_a_video_is_cited_from_its_second() -> None:
+def test_citations_of_a_video_start_at_the_right_second() -> None:
     text = "[0:05] The sea rises.\n\n[1:02:03] It falls again.\n\n**Ana** 1:02:30 no time"
     for link, expected in (
         ("https://www.youtube.com/watch?v=abc&t=9", "https://www.youtube.com/watch?v=abc&t=3723"),
@@ -195,7 +195,7 @@ def test_a_video_is_cited_from_its_second() -> None:
     assert at_moment("https://youtu.be/a", headed, headed) == "https://youtu.be/a?t=12"
 
 
-def test_a_zip_that_somebody_made_is_read_below_its_outermost_folder() -> None:
+def test_a_zip_is_read_below_its_outermost_folder() -> None:
     made = io.BytesIO()
     with zipfile.ZipFile(made, "w") as archive:
         for name in ("tides/week 1/", "tides/.git/a.md", "__MACOSX/tides/._1.md", "tides/week 1/.hidden.md"):
@@ -216,7 +216,7 @@ def test_a_zip_that_somebody_made_is_read_below_its_outermost_folder() -> None:
     assert "Harm" not in document.text
 
 
-async def test_a_zip_is_a_course_named_without_its_suffix(tmp_path: Path) -> None:
+async def test_a_zips_course_is_named_without_the_suffix(tmp_path: Path) -> None:
     files: dict[str, str | bytes] = {
         "tides/1.md": "# Ebb\n\nThe water falls.",
         "tides/2.pdf": b"%PDF-1.7\nnothing",

@@ -56,7 +56,7 @@ PASSAGE = KNOTS.splitlines()[2]
     ],
     ids=str,
 )
-def test_what_the_passage_does_not_bear_out_is_refused(change: dict[str, Any]) -> None:
+def test_questions_that_the_passage_does_not_support_are_refused(change: dict[str, Any]) -> None:
     assert supported(Written(**WRITTEN), PASSAGE, "en") is not None
     assert supported(Written(**{**WRITTEN, **change}), PASSAGE, "en") is None
 
@@ -69,7 +69,7 @@ def test_an_answer_may_be_a_letter_a_number_or_words() -> None:
         assert option_meant(typed, options) is None
 
 
-async def test_a_model_writes_and_each_question_leads_to_its_lesson(tmp_path: Path) -> None:
+async def test_a_model_writes_questions_and_each_links_to_its_lesson(tmp_path: Path) -> None:
     (tmp_path / "knots.txt").write_text(KNOTS, encoding="utf-8")
     script = [Reply(json.dumps(WRITTEN))]
     async with learning(tmp_path, script, str(tmp_path / "knots.txt")) as (learners, service):
@@ -89,7 +89,7 @@ async def test_a_model_writes_and_each_question_leads_to_its_lesson(tmp_path: Pa
         assert (source.quote, source.heading) == (WRITTEN["quote"], "Knots › 1. The Bowline")
 
 
-async def test_a_question_that_is_not_borne_out_is_never_shown(tmp_path: Path) -> None:
+async def test_an_unsupported_question_is_never_shown(tmp_path: Path) -> None:
     script = [Reply(json.dumps({**WRITTEN, "question": "Who invented it?", "answer": "Ashley"}), times=3)]
     async with learning(tmp_path, script) as (learners, _):
         answer = await learners.said("quiz", "bees", questions=3)
@@ -99,7 +99,7 @@ async def test_a_question_that_is_not_borne_out_is_never_shown(tmp_path: Path) -
 
 
 @pytest.mark.slow
-async def test_a_quiz_cut_off_between_any_two_steps_pays_for_no_question_twice(tmp_path: Path) -> None:
+async def test_a_quiz_killed_between_any_two_steps_pays_for_no_question_twice(tmp_path: Path) -> None:
     unborne = Reply(json.dumps({**WRITTEN, "quote": "It was never said."}), times=99)
     async with learning(tmp_path, [unborne]) as (learners, service):
         app = learners.desk.app
@@ -123,7 +123,7 @@ async def test_a_quiz_cut_off_between_any_two_steps_pays_for_no_question_twice(t
             assert question.text in words_of([event for event in events if not isinstance(event, Answered)])
 
 
-async def test_a_model_that_fails_leaves_gaps(tmp_path: Path) -> None:
+async def test_if_the_model_fails_the_quiz_has_gap_questions(tmp_path: Path) -> None:
     async with learning(tmp_path, [Reply(status=401, times=9)]) as (learners, service):
         answer = await learners.said("quiz", "bees", questions=2)
         assert answer.count(GAP) == 2
@@ -145,7 +145,7 @@ async def test_gaps_are_sentences_of_the_lesson_and_only_one_answer_fits_the_pas
             assert question.link.startswith("https://example.org/courses/keeping-bees")
 
 
-async def test_a_lesson_comes_a_day_each_with_a_question_that_is_answered_like_others(tmp_path: Path) -> None:
+async def test_a_daily_lesson_comes_with_a_question_that_is_answered_like_others(tmp_path: Path) -> None:
     async with learning(tmp_path) as (learners, _):
         titles = []
         for fired in (0, 1, 7):  # of six lessons
@@ -159,7 +159,7 @@ async def test_a_lesson_comes_a_day_each_with_a_question_that_is_answered_like_o
         assert titles == ["0. Welcome", "1. The Hive and Its Parts", "1. The Hive and Its Parts"]
 
 
-def test_wrong_answers_of_a_gap_are_of_the_right_ones_kind() -> None:
+def test_wrong_answers_of_a_gap_are_of_the_same_kind_as_the_right_one() -> None:
     others = [
         "We sail to Lisbon on the third day. The mate can splice the sheet, but the cook only drinks.",
         "We sail to Faro Harbour. The mate can whip the ends, and the boy has to carry the anchor up.",
@@ -188,7 +188,7 @@ def test_wrong_answers_of_a_gap_are_of_the_right_ones_kind() -> None:
     assert gap_question(marked, others, set(), "en", random.Random(1)) is None
 
 
-def test_a_word_for_a_number_is_neither_left_out_nor_a_wrong_answer() -> None:
+def test_number_words_are_neither_gaps_nor_wrong_answers() -> None:
     others = [
         "O termômetro da pilha marca sessenta graus ao meio-dia.",
         "A maturação dura noventa dias na sombra da varanda.",
@@ -202,7 +202,7 @@ def test_a_word_for_a_number_is_neither_left_out_nor_a_wrong_answer() -> None:
         assert not {made.right, *made.wrong} & {"sessenta", "noventa", "quarenta", "cinquenta"}
 
 
-async def test_everybody_answers_once_and_the_end_names_nobody(tmp_path: Path) -> None:
+async def test_everybody_answers_once_and_the_result_names_nobody(tmp_path: Path) -> None:
     async with learning(tmp_path) as (learners, _):
         await learners.do("quiz", "bees", questions=2)
         assert "Right" in await learners.press(1)
@@ -230,7 +230,7 @@ async def test_everybody_answers_once_and_the_end_names_nobody(tmp_path: Path) -
         assert f"{BEES}: 1 of 2 right; 0 due again" in await learners.said("score", author=BIA)
 
 
-async def test_what_cannot_be_done_is_said_and_changes_nothing(tmp_path: Path) -> None:
+async def test_impossible_requests_are_explained_and_change_nothing(tmp_path: Path) -> None:
     knots = tmp_path / "knots.txt"
     knots.write_text(KNOTS, encoding="utf-8")
     async with learning(tmp_path, None, str(knots), course("keeping_bees.txt")) as (learners, _):
@@ -250,14 +250,14 @@ async def test_what_cannot_be_done_is_said_and_changes_nothing(tmp_path: Path) -
         assert "You have answered no quiz question yet" in await learners.said("score")
 
 
-async def test_a_private_quiz_is_not_what_another_persons_words_answer(tmp_path: Path) -> None:
+async def test_another_persons_message_does_not_answer_a_private_quiz(tmp_path: Path) -> None:
     async with learning(tmp_path) as (learners, _):
         await learners.do("quiz", "bees", questions=1, private=True)
         assert "There is no quiz here" in await learners.said("answer", "1 B", BIA)
         assert "There is no quiz here" not in await learners.said("answer", "1 B")
 
 
-async def test_what_was_wrong_comes_back_until_it_is_known_or_no_longer_taught(tmp_path: Path) -> None:
+async def test_wrong_answers_come_back_until_they_are_known_or_no_longer_taught(tmp_path: Path) -> None:
     async with learning(tmp_path) as (learners, _):
         await learners.do("quiz", "bees", questions=1)
         await learners.press(1, right=False)
@@ -302,7 +302,7 @@ async def brought_forward(app: App, author: Author) -> None:
     await app.resources.records.database.run(moved.values(due=datetime.now(UTC) - timedelta(hours=1)))
 
 
-async def test_a_course_that_is_removed_takes_its_questions_and_scores_along(tmp_path: Path) -> None:
+async def test_removing_a_course_deletes_its_questions_and_scores(tmp_path: Path) -> None:
     async with learning(tmp_path) as (learners, _):
         await learners.do("quiz", "bees", questions=2)
         await learners.press(1)
@@ -376,7 +376,7 @@ async def test_plain_text_answers_the_open_question_and_a_question_goes_to_the_c
         assert "This quiz has ended" in await learners.said("answer", "B", late, **plain)
 
 
-async def test_where_others_read_along_nobody_is_told_what_is_right(tmp_path: Path) -> None:
+async def test_the_right_answer_is_not_shown_where_others_read_along(tmp_path: Path) -> None:
     async with learning(tmp_path) as (learners, _):
         await learners.do("quiz", "bees", questions=1)
         (question,) = await learners.desk.app.resources.quizzes.questions("local", learners.quiz)
@@ -397,7 +397,7 @@ async def test_where_others_read_along_nobody_is_told_what_is_right(tmp_path: Pa
         assert [words_of(events).replace("\n", "").count("right") for events in said.values()] == [1, 1]
 
 
-async def test_a_quiz_is_ended_by_its_verb_too(tmp_path: Path) -> None:
+async def test_the_verb_ends_a_quiz_too(tmp_path: Path) -> None:
     async with learning(tmp_path) as (learners, _):
         assert "There is no quiz here" in await learners.said("finish")
         await learners.do("quiz", "bees", questions=1)
@@ -411,7 +411,7 @@ async def test_a_quiz_is_ended_by_its_verb_too(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-async def test_a_course_of_five_thousand_lessons_is_asked_about_like_any(tmp_path: Path) -> None:
+async def test_a_quiz_on_a_course_of_five_thousand_lessons_works_like_any_other(tmp_path: Path) -> None:
     lessons = "\n\n".join(
         f"Lesson {n}: Part {n}\nOn day {n} the harbour master of port {n % 97} weighs {n + 3} barrels of fish."
         for n in range(5_000)
@@ -435,7 +435,7 @@ async def test_a_course_of_five_thousand_lessons_is_asked_about_like_any(tmp_pat
         assert time.process_time() - began < 20
 
 
-async def test_an_open_quiz_goes_on_after_a_restart(tmp_path: Path) -> None:
+async def test_an_open_quiz_continues_after_a_restart(tmp_path: Path) -> None:
     async with learning(tmp_path) as (learners, _):
         await learners.do("quiz", "bees", questions=2)
         await learners.press(1)

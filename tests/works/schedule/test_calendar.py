@@ -94,7 +94,7 @@ async def ask(
     return run
 
 
-async def test_what_is_due_comes_once_however_often_it_is_looked_for(
+async def test_a_due_schedule_runs_once_however_often_the_calendar_looks(
     tmp_path: Path, recorder: Recorder
 ) -> None:
     async with opened(tmp_path, recorder) as app:
@@ -132,7 +132,7 @@ async def test_what_is_due_comes_once_however_often_it_is_looked_for(
     ],
     ids=["en", "pt-BR"],
 )
-async def test_what_is_made_says_when_it_comes_and_by_which_clock(
+async def test_a_new_schedule_says_when_it_runs_and_in_which_time_zone(
     tmp_path: Path, recorder: Recorder, locale: str, weekly: str, nudge: str, zone: str
 ) -> None:
     async with opened(tmp_path, recorder) as app:
@@ -157,7 +157,7 @@ async def test_what_is_made_says_when_it_comes_and_by_which_clock(
             assert zone in str(recorder.events[verb])
 
 
-async def test_a_missed_time_is_made_up_for_once_or_left_out(tmp_path: Path, recorder: Recorder) -> None:
+async def test_a_missed_time_is_made_up_for_once_or_skipped(tmp_path: Path, recorder: Recorder) -> None:
     async with opened(tmp_path, recorder) as app:
         await app.records.schedules.add(row("a-cloak"))
         await app.records.schedules.add(row("b-rope", missed="drop"))
@@ -174,7 +174,7 @@ async def test_a_missed_time_is_made_up_for_once_or_left_out(tmp_path: Path, rec
         )
 
 
-async def test_only_who_asked_for_it_is_called_by_name(tmp_path: Path, recorder: Recorder) -> None:
+async def test_only_the_person_who_asked_is_mentioned(tmp_path: Path, recorder: Recorder) -> None:
     async with opened(tmp_path, recorder) as app:
         await app.records.schedules.add(row("the-rope-123456"))
         await ask(app, "follow", "123456", "bia")
@@ -187,7 +187,7 @@ async def test_only_who_asked_for_it_is_called_by_name(tmp_path: Path, recorder:
         assert [event for event in shown if isinstance(event, Choices)]
 
 
-async def test_what_comes_once_offers_nobody_to_follow_it_and_forgets_who_did(
+async def test_a_one_off_schedule_offers_no_following_and_forgets_its_followers(
     tmp_path: Path, recorder: Recorder
 ) -> None:
     async with opened(tmp_path, recorder) as app:
@@ -201,7 +201,7 @@ async def test_what_comes_once_offers_nobody_to_follow_it_and_forgets_who_did(
         assert not await app.records.schedules.followers("local", "once-rope-123456")
 
 
-async def test_one_that_cannot_be_read_holds_up_no_other(tmp_path: Path, recorder: Recorder) -> None:
+async def test_an_unreadable_schedule_does_not_delay_others(tmp_path: Path, recorder: Recorder) -> None:
     async with opened(tmp_path, recorder) as app:
         await app.records.schedules.add(row("a-broken", rule='{"zone": 3}'))
         await app.records.schedules.add(row("b-unknown", kind="parade"))
@@ -210,9 +210,7 @@ async def test_one_that_cannot_be_read_holds_up_no_other(tmp_path: Path, recorde
         assert len(await app.records.schedules.by_author("local", "ana")) == 3
 
 
-async def test_it_is_made_listed_and_taken_away_by_whoever_made_it(
-    tmp_path: Path, recorder: Recorder
-) -> None:
+async def test_its_author_can_make_list_and_delete_a_schedule(tmp_path: Path, recorder: Recorder) -> None:
     async with opened(tmp_path, recorder) as app:
         run = await ask(app, "reminder", "Bring dice", when="2027-01-08 19:00", every="week")
         code = run[-6:]
@@ -226,7 +224,7 @@ async def test_it_is_made_listed_and_taken_away_by_whoever_made_it(
         assert not await app.records.schedules.by_author("local", "ana")
 
 
-async def test_a_conversation_has_no_more_of_them_than_it_may(tmp_path: Path, recorder: Recorder) -> None:
+async def test_a_conversation_has_a_limited_number_of_schedules(tmp_path: Path, recorder: Recorder) -> None:
     async with opened(tmp_path, recorder) as app:
         for n in range(20):
             await app.records.schedules.add(row(f"n{n}"))
@@ -235,7 +233,7 @@ async def test_a_conversation_has_no_more_of_them_than_it_may(tmp_path: Path, re
         assert len(await app.records.schedules.by_author("local", "ana")) == 20
 
 
-async def test_a_nudge_says_nothing_where_nobody_plays(tmp_path: Path, recorder: Recorder) -> None:
+async def test_a_nudge_is_silent_where_nobody_plays(tmp_path: Path, recorder: Recorder) -> None:
     async with opened(tmp_path, recorder) as app:
         await app.records.schedules.add(row("a-nudge", kind="nudge", text=""))
         assert await come(app, recorder) == []
@@ -261,7 +259,9 @@ async def test_a_nudge_comes_on_the_day_on_which_a_party_has_been_idle_for_so_lo
         assert shown[::2] == ["", ""], "neither before that day nor after it"
 
 
-async def test_with_what_a_person_asked_goes_what_would_have_come(tmp_path: Path, recorder: Recorder) -> None:
+async def test_deleting_a_persons_request_also_deletes_its_schedule(
+    tmp_path: Path, recorder: Recorder
+) -> None:
     async with opened(tmp_path, recorder) as app:
         run = await ask(app, "reminder", "Bring dice", when="2027-01-08 19:00")
         await ask(app, "follow", run[-6:], "bia")
@@ -297,7 +297,7 @@ class Silent(Schedules):
         return []
 
 
-async def test_leaving_in_the_middle_of_a_round_is_no_fault(
+async def test_stopping_in_the_middle_of_a_round_is_no_error(
     tmp_path: Path, recorder: Recorder, caplog: pytest.LogCaptureFixture
 ) -> None:
     async with opened(tmp_path, recorder) as app:
@@ -332,7 +332,7 @@ class Counting:
         return "done"
 
 
-async def test_of_many_that_are_due_at_once_a_few_go_on_at_the_same_time() -> None:
+async def test_only_a_few_of_many_due_schedules_run_at_the_same_time() -> None:
     db, runs = await Database.open("sqlite+aiosqlite:///:memory:"), Counting()
     schedules = Schedules(db)
     for n in range(2 * AT_ONCE + 5):

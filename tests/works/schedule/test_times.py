@@ -108,18 +108,18 @@ def test_a_time_may_say_how_often_it_repeats(typed: str, rest: str, every: str) 
         read(rest, "pt-BR", "UTC", TUESDAY)
 
 
-def test_a_span_is_not_cut_short() -> None:
+def test_a_duration_is_rounded_up_to_a_full_minute() -> None:
     assert read("in 1 minute", "en", "UTC", TUESDAY.replace(second=40)).minute == 2
 
 
-def test_a_span_of_hours_passes_whatever_the_clocks_are_changed_to() -> None:
+def test_a_duration_in_hours_ignores_clock_changes() -> None:
     before = datetime(2026, 3, 8, 6, 30, tzinfo=UTC)  # 1:30 there
     assert f"{read('in 2 hours', 'en', NEW_YORK, before):%H:%M}" == "04:30"
     assert f"{read('daqui a 45 minutos', 'pt-BR', NEW_YORK, before):%H:%M}" == "03:15"
     assert f"{read('in 1 day', 'en', NEW_YORK, before):%d %H:%M}" == "09 01:30"
 
 
-def test_the_order_of_day_and_month_is_that_of_the_language() -> None:
+def test_day_and_month_are_in_the_order_of_the_language() -> None:
     assert read("1/12 19:00", "pt-BR", "UTC", TUESDAY).month == 12
     assert read("12/1 19:00", "en", "UTC", TUESDAY).month == 12
 
@@ -140,7 +140,7 @@ def test_the_order_of_day_and_month_is_that_of_the_language() -> None:
         ("9999-12-31 23:59", "too_far"),
     ],
 )
-def test_what_is_no_time_to_come_is_refused_with_a_sentence(typed: str, why: str) -> None:
+def test_other_texts_and_past_times_are_refused_with_a_sentence(typed: str, why: str) -> None:
     with pytest.raises(UserError) as refused:
         read(typed, "en", "UTC", TUESDAY)
     assert refused.value.key == f"schedule.{why}"
@@ -174,15 +174,15 @@ def times(rule: Rule, count: int) -> list[str]:
         ("month", "2026-10-15T12:00", ["10-15 16:00", "11-15 17:00", "12-15 17:00"]),
     ],
 )
-def test_it_comes_again_by_the_clock_of_its_zone(every: str, first: str, expected: list[str]) -> None:
+def test_a_schedule_repeats_by_the_clock_of_its_zone(every: str, first: str, expected: list[str]) -> None:
     assert times(Rule(NEW_YORK, first, every), 3) == expected
 
 
-def test_a_first_time_that_the_clocks_skip_is_said_as_it_comes() -> None:
+def test_a_first_time_that_the_clocks_skip_is_shown_as_it_will_run() -> None:
     assert f"{Rule(NEW_YORK, '2026-03-08T02:30').begins():%H:%M}" == "03:30"
     assert f"{Rule(NEW_YORK, '2026-03-08T03:30').begins():%H:%M}" == "03:30"
     assert f"{Rule(NEW_YORK, '2026-11-01T01:30', 'day').begins():%H:%M}" == "01:30"
 
 
-def test_a_zone_that_this_machine_does_not_know_is_counted_in_utc() -> None:
+def test_a_zone_that_this_machine_does_not_know_counts_as_utc() -> None:
     assert times(Rule("Mars/Olympus", "2026-10-15T12:00", "day"), 2) == ["10-15 12:00", "10-16 12:00"]

@@ -128,7 +128,7 @@ async def test_tools_are_asked_and_the_answer_is_made_from_what_they_found(tmp_p
 
 
 @pytest.mark.slow
-async def test_a_limit_of_tools_costs_no_closing_call(tmp_path: Path) -> None:
+async def test_reaching_the_limit_of_rounds_needs_no_extra_call(tmp_path: Path) -> None:
     replies = [Reply(calls=[("analyze_pacing", "{}")], times=2), Reply("It runs fast.")]
     async with asked(tmp_path, replies, "[script]\nrounds = 2\n") as (room, service):
         answer = words_of(await room.events(ADA, "script ask", "How is the pacing?"))
@@ -138,7 +138,7 @@ async def test_a_limit_of_tools_costs_no_closing_call(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-async def test_what_a_model_knows_without_tools_is_its_answer(tmp_path: Path) -> None:
+async def test_a_model_may_answer_without_tools(tmp_path: Path) -> None:
     async with asked(tmp_path, [Reply("It has four scenes.")]) as (room, service):
         assert "It has four scenes." in words_of(
             await room.events(ADA, "script ask", "What is its structure?")
@@ -151,7 +151,7 @@ def notices(events: list[Event]) -> list[Notice]:
 
 
 @pytest.mark.parametrize("looked", [False, True])
-async def test_a_loop_that_is_refused_or_cut_says_so(tmp_path: Path, looked: bool) -> None:
+async def test_a_refused_or_cut_off_loop_says_so(tmp_path: Path, looked: bool) -> None:
     for name in ("cut", "length"):
         (tmp_path / name).mkdir()
     look = [Reply(calls=[("get_scene", '{"scene_number": 1}')])] if looked else []
@@ -187,14 +187,16 @@ async def test_a_local_edit_of_the_scene_in_focus_takes_no_tools_and_its_scene_w
 @pytest.mark.parametrize(
     ("given", "tools"), [({"tools": "off"}, False), ({"tools": "on"}, True), ({}, False)]
 )
-async def test_tools_are_as_they_are_asked_for(tmp_path: Path, given: dict[str, str], tools: bool) -> None:
+async def test_the_option_tools_decides_whether_tools_are_offered(
+    tmp_path: Path, given: dict[str, str], tools: bool
+) -> None:
     async with asked(tmp_path, [Reply("Good.")]) as (room, service):
         await room.events(ADA, "script ask", "Your feedback on scene 3?", **given)
         assert ("tools" in service.requests[0]) == tools
         assert "Eat something, Bo." in prompts(service)[0]
 
 
-async def test_a_small_model_says_what_is_wanted_where_the_words_do_not(tmp_path: Path) -> None:
+async def test_a_small_model_finds_the_intent_if_the_words_do_not_tell_it(tmp_path: Path) -> None:
     replies = [Reply('{"intent": "BRAINSTORM"}'), Reply("1. A fog.")]
     async with asked(tmp_path, replies, 'extractor = "a:small"\n') as (room, service):
         await room.events(ADA, "script ask", "Something for the night before the storm")
@@ -207,7 +209,7 @@ async def test_a_small_model_says_what_is_wanted_where_the_words_do_not(tmp_path
         assert "Say what works" in prompts(service)[0]
 
 
-async def test_a_new_topic_clears_the_prompt_and_not_what_is_kept(tmp_path: Path) -> None:
+async def test_a_new_topic_clears_the_prompt_but_not_the_stored_exchanges(tmp_path: Path) -> None:
     replies = [Reply(f"Answer {n}.") for n in range(3)]
     async with asked(tmp_path, replies) as (room, service):
         await room.events(ADA, "script ask", "What is the theme of the lamp?")
@@ -224,7 +226,7 @@ async def test_a_new_topic_clears_the_prompt_and_not_what_is_kept(tmp_path: Path
 
 
 @pytest.mark.slow
-async def test_a_tier_bounds_what_is_told_of_the_script(tmp_path: Path) -> None:
+async def test_a_tier_limits_how_much_of_the_script_is_sent(tmp_path: Path) -> None:
     long = "Title: Long\n\n" + "".join(f"INT. ROOM {n} - DAY\n\nWords of room {n}.\n\n" for n in range(900))
     async with asked(tmp_path, [Reply("Yes.", times=3)]) as (room, service):
         await room.has(ADA, long)
@@ -237,7 +239,7 @@ async def test_a_tier_bounds_what_is_told_of_the_script(tmp_path: Path) -> None:
         ] * 3
 
 
-async def test_a_deeper_tier_shows_more_scenes_those_with_the_questions_words_first(tmp_path: Path) -> None:
+async def test_a_deeper_tier_sends_more_scenes_starting_with_those_that_share_words(tmp_path: Path) -> None:
     rooms = "".join(
         f"INT. ROOM {n} - DAY\n\n{f'Somebody counts the lamps of room {n}. ' * 20}\n\n" for n in range(40)
     )
@@ -300,7 +302,7 @@ async def test_without_a_model_the_nearest_scenes_are_quoted(tmp_path: Path) -> 
         ("Who is Clara?", None),
     ],
 )
-def test_words_say_what_is_wanted(question: str, intent: str | None) -> None:
+def test_words_of_the_question_decide_the_intent(question: str, intent: str | None) -> None:
     assert by_keywords(question) == intent
 
 
@@ -313,18 +315,18 @@ def test_words_say_what_is_wanted(question: str, intent: str | None) -> None:
         ("A scene, 12 lines", ""),
     ],
 )
-def test_a_scene_is_heard_in_a_question(question: str, scene: str) -> None:
+def test_a_scene_named_in_a_question_is_recognised(question: str, scene: str) -> None:
     assert scene_named(question) == scene
 
 
-def test_when_tools_look_things_up() -> None:
+def test_intent_and_focus_decide_whether_tools_are_offered() -> None:
     assert with_tools("Track Bo", "LOCAL_EDIT", focus=True)
     assert not with_tools("Shorten it", "LOCAL_EDIT", focus=True)
     assert with_tools("Shorten it", "LOCAL_EDIT", focus=False)
     assert with_tools("The arc?", "GLOBAL_QUESTION", focus=True)
 
 
-async def test_tools_know_scenes_by_their_place_alone() -> None:
+async def test_tools_find_scenes_by_their_position_only() -> None:
     made = ferry()
     tools = ScriptTools("id", made, SceneSearch(made), Analysis({}, ()))
     assert [passage.section for passage in (await tools.get_scene(2)).passages] == [2]
@@ -350,7 +352,7 @@ async def test_tools_know_scenes_by_their_place_alone() -> None:
     st.integers(100, 2_000),
     st.integers(100, 9_000),
 )
-def test_evidence_is_never_over_its_caps(texts: list[str], items: int, each: int, whole: int) -> None:
+def test_evidence_never_exceeds_its_limits(texts: list[str], items: int, each: int, whole: int) -> None:
     config = ScriptConfig(evidence_items=items, evidence_item_chars=each, evidence_chars=whole)
     done = [(ToolCall(str(n), "t", "{}"), ToolOutput(text)) for n, text in enumerate(texts)]
     found = ranked(done, "Where is the lamp?", SceneSearch(ferry()), config)
@@ -359,7 +361,7 @@ def test_evidence_is_never_over_its_caps(texts: list[str], items: int, each: int
     assert sum(len(passage.text) for passage in found) <= whole
 
 
-def test_evidence_that_a_question_means_stands_first() -> None:
+def test_evidence_that_the_question_names_comes_first() -> None:
     made = ferry()
     done = [
         (ToolCall("1", "a", "{}"), ToolOutput("Nothing of it.\n" * 300)),
@@ -393,7 +395,9 @@ _PIECES = st.sampled_from(
 
 
 @given(st.lists(_PIECES, max_size=14), st.lists(st.integers(0, 80), max_size=6))
-def test_quotations_are_checked_the_same_however_the_answer_comes(parts: list[str], cuts: list[int]) -> None:
+def test_quotations_are_checked_the_same_way_however_the_answer_arrives(
+    parts: list[str], cuts: list[int]
+) -> None:
     quotations, answer = Quotations(ferry()), "".join(parts)
     gate = QuotationGate(quotations, "(not there)")
     at = [0, *sorted(cuts), len(answer)]

@@ -71,7 +71,7 @@ async def looked_into(room: Room) -> str:
     return words_of(await room.events(ADA, "script analysis"))
 
 
-async def test_a_new_draft_pays_for_what_it_changed_alone(tmp_path: Path) -> None:
+async def test_a_new_draft_pays_only_for_its_changes(tmp_path: Path) -> None:
     async with analysed(tmp_path) as (room, asked):
         await room.has(ADA, pages("A storm.", "A calm.", "A storm."))
         told = await looked_into(room)
@@ -97,7 +97,7 @@ async def test_a_new_draft_pays_for_what_it_changed_alone(tmp_path: Path) -> Non
         assert len(await room.desk.app.resources.scripts.findings(Reader("local", "ada"), row.id)) == 4
 
 
-async def test_half_an_analysis_is_used_and_said_to_be_half(tmp_path: Path) -> None:
+async def test_half_an_analysis_is_used_and_called_half(tmp_path: Path) -> None:
     async with analysed(tmp_path, fails="A calm.") as (room, asked):
         await room.has(ADA, pages("A storm.", "A calm.", "An end."))
         assert "1 of 3 scenes are analysed." in await looked_into(room)
@@ -107,7 +107,7 @@ async def test_half_an_analysis_is_used_and_said_to_be_half(tmp_path: Path) -> N
         assert any("INT. ROOM - DAY; ADA. Card 1" in prompt for prompt in asked)
 
 
-async def test_without_a_small_model_it_is_said(tmp_path: Path) -> None:
+async def test_without_a_small_model_a_note_says_so(tmp_path: Path) -> None:
     async with opened(tmp_path) as desk:
         room = Room(desk)
         await room.has(ADA)
@@ -116,7 +116,7 @@ async def test_without_a_small_model_it_is_said(tmp_path: Path) -> None:
         assert "The bot's operator can set ANTHROPIC_API_KEY or OPENAI_API_KEY" in answer
 
 
-async def test_if_the_config_switches_it_off_it_is_said(tmp_path: Path) -> None:
+async def test_if_the_config_switches_it_off_a_note_says_so(tmp_path: Path) -> None:
     async with opened(tmp_path, "[script]\nanalyse = false\n") as desk:
         room = Room(desk)
         await room.has(ADA)
@@ -125,7 +125,7 @@ async def test_if_the_config_switches_it_off_it_is_said(tmp_path: Path) -> None:
         assert "demo model" not in answer
 
 
-async def test_what_was_found_goes_with_its_script(tmp_path: Path) -> None:
+async def test_findings_are_deleted_with_their_script(tmp_path: Path) -> None:
     async with opened(tmp_path) as desk:
         room = Room(desk)
         await room.has(ADA)
@@ -141,7 +141,7 @@ async def test_what_was_found_goes_with_its_script(tmp_path: Path) -> None:
         assert await scripts.findings(reader, row.id) == {}
 
 
-def test_the_whole_is_kept_without_what_there_is_not() -> None:
+def test_the_summary_is_stored_without_invalid_parts() -> None:
     made = _script()
     whole = Whole(
         [Act("One", 1, 2), Act("Back", 2, 1), Act("Off", 1, 3)],
@@ -164,7 +164,7 @@ def _script() -> Script:
 
 
 @pytest.mark.slow
-async def test_nothing_is_looked_into_twice_though_the_bot_ends_in_the_middle(tmp_path: Path) -> None:
+async def test_nothing_is_analysed_twice_even_if_the_bot_stops_in_the_middle(tmp_path: Path) -> None:
     held: list[str] = []
 
     def answer(body: dict[str, Any]) -> Reply:

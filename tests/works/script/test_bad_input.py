@@ -82,7 +82,7 @@ def spent() -> float:
     return sum(one.ru_utime + one.ru_stime for one in own)
 
 
-async def test_what_is_no_script_is_said_in_a_sentence_and_loses_nothing(tmp_path: Path) -> None:
+async def test_a_file_that_is_no_script_gets_a_sentence_and_loses_nothing(tmp_path: Path) -> None:
     async with opened(tmp_path) as desk:
         room = Room(desk)
         await room.has(ADA)
@@ -111,7 +111,7 @@ async def test_what_is_no_script_is_said_in_a_sentence_and_loses_nothing(tmp_pat
         assert "Three hundred knots." in await room.said(ADA, "scene", "1", script="The Mole")
 
 
-async def test_a_scene_of_100_000_words_is_a_scene(tmp_path: Path) -> None:
+async def test_a_scene_of_100_000_words_is_read(tmp_path: Path) -> None:
     async with opened(tmp_path) as desk:
         room, before = Room(desk), spent()
         words = " ".join(f"word{n % 5_000}" for n in range(100_000))
@@ -132,7 +132,7 @@ async def test_a_scene_of_100_000_words_is_a_scene(tmp_path: Path) -> None:
         assert spent() - before < LONGEST_S
 
 
-async def test_numbers_that_a_script_gives_are_understood_or_asked_about(tmp_path: Path) -> None:
+async def test_scene_numbers_of_a_script_are_understood_or_asked_about(tmp_path: Path) -> None:
     async with opened(tmp_path) as desk:
         room = Room(desk)
         labels = (b"12A", b"A12", b"12", b"12", b"7")

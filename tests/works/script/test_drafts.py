@@ -69,7 +69,9 @@ async def test_two_drafts_are_compared_scene_by_scene(tmp_path: Path) -> None:
         assert "These are kept: 1, 2." in await here.said(ADA, "export", draft=9)
 
 
-async def test_earlier_drafts_are_read_by_those_who_may_and_go_with_the_script(tmp_path: Path) -> None:
+async def test_only_people_with_access_read_earlier_drafts_which_are_deleted_with_the_script(
+    tmp_path: Path,
+) -> None:
     async with room(tmp_path) as here:
         scripts = here.desk.app.resources.scripts
         for draft in range(1, FORMER + 4):

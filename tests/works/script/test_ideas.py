@@ -32,11 +32,11 @@ LISTED = (
         ("".join(f"{n}. Idea.\n" for n in range(40)), ["Idea."] * MOST),
     ],
 )  # fmt: skip
-def test_ideas_are_read_out_of_an_answer(answer: str, ideas: list[str]) -> None:
+def test_ideas_are_extracted_from_an_answer(answer: str, ideas: list[str]) -> None:
     assert in_answer(answer) == ideas
 
 
-async def test_ideas_are_kept_with_the_script_and_told_to_the_next_brainstorm(tmp_path: Path) -> None:
+async def test_ideas_are_stored_with_the_script_and_sent_to_the_next_brainstorm(tmp_path: Path) -> None:
     async with asked(tmp_path, [Reply(pieces=[LISTED]), Reply("1. A gull.")]) as (room, service):
         answer = words_of(await room.events(ADA, "script brainstorm", "What could the night cost them?"))
         assert "A second boat." in answer
@@ -70,7 +70,7 @@ async def test_ideas_are_kept_with_the_script_and_told_to_the_next_brainstorm(tm
         assert "no screenplay" in (await room.said(BO, "drop", "2", script="The Ferry")).lower()
 
 
-async def test_ideas_go_with_their_person_and_with_the_script(tmp_path: Path) -> None:
+async def test_ideas_are_deleted_with_their_person_and_with_the_script(tmp_path: Path) -> None:
     async with opened(tmp_path) as desk:
         room = Room(desk)
         await room.has(ADA, FERRY, "space")

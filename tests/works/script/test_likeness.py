@@ -29,7 +29,7 @@ MISSPELT = "Oil in the whelhouze?"
 """Its letters are those of the wheelhouse, in which no oil is named."""
 
 
-async def test_an_outage_of_the_embedder_is_caught_up(tmp_path: Path) -> None:
+async def test_vectors_missed_in_an_outage_are_made_later(tmp_path: Path) -> None:
     async with opened(tmp_path, SETTINGS) as desk:
         room, letters = Room(desk), Letters("openai:one")
         embedding, scripts = desk.app.resources.embedding, desk.app.resources.scripts
@@ -70,7 +70,7 @@ async def test_an_outage_of_the_embedder_is_caught_up(tmp_path: Path) -> None:
         assert all(kept[content] == before[content] for content in set(kept) & set(before))
 
 
-def test_meaning_votes_beside_words() -> None:
+def test_meaning_counts_as_well_as_words() -> None:
     search = SceneSearch(ferry())
     by_words = [scene.number for _, scene in search.ranked("lamp oil", 4)]
     assert by_words == [2, 4, 1]
@@ -85,7 +85,7 @@ def test_meaning_votes_beside_words() -> None:
     assert [scene.number for _, scene in inside] == [4, 2]
 
 
-async def test_a_script_that_lacks_vectors_has_those_that_there_are_read_once(tmp_path: Path) -> None:
+async def test_existing_vectors_of_an_incomplete_script_are_read_once(tmp_path: Path) -> None:
     class Counting(Scripts):
         reads = 0
 

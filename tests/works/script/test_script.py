@@ -65,7 +65,7 @@ def ferry() -> Script:
     return script(document.screenplay)
 
 
-def test_the_figures_of_a_script_are_the_files_own(ferry: Script) -> None:
+def test_a_scripts_figures_match_its_file(ferry: Script) -> None:
     made = figures(ferry)
     assert made["title"] == "THE LAST FERRY"
     assert made["totals"] == {"scenes": 3, "eighths": 31, "dual": 1, "characters": 2, "words": 28}
@@ -81,7 +81,7 @@ def test_the_figures_of_a_script_are_the_files_own(ferry: Script) -> None:
     assert [scene.label for scene in ferry.scenes] == ["1", "12A", "3"]
 
 
-def test_lengths_are_measured_as_final_draft_does_where_the_file_says_none() -> None:
+def test_lengths_are_measured_like_final_draft_if_the_file_has_none() -> None:
     made = of(RADIO)
     assert [(scene.eighths, scene.counted) for scene in made.scenes] == [(3, True), (2, True)]
 
@@ -137,7 +137,7 @@ def test_a_scene_that_was_cut_is_no_scene_and_has_no_length(words: str) -> None:
         ("ÉLODIE(INTO PHONE)", "ÉLODIE", ("INTO PHONE",)),
     ],
 )
-def test_a_cue_is_told_from_its_extensions(cue: str, name: str, extensions: tuple[str, ...]) -> None:
+def test_a_cue_is_separated_from_its_extensions(cue: str, name: str, extensions: tuple[str, ...]) -> None:
     assert speaker(cue) == (name, extensions)
 
 
@@ -160,7 +160,7 @@ def test_a_new_draft_says_which_scenes_it_changed() -> None:
 
 
 @given(st.permutations(["cat", "dog", "ferry", "lamp", "pier", "gull"]), st.sets(st.integers(0, 5)))
-def test_each_scene_of_both_drafts_is_told_of_once(words: list[str], left_out: set[int]) -> None:
+def test_each_scene_of_both_drafts_is_reported_once(words: list[str], left_out: set[int]) -> None:
     def draft(some: list[str]) -> Script:
         return of("\n\n".join(f"INT. ROOM - DAY\n\nThe {word} waits for the {word}." for word in some))
 
@@ -172,7 +172,7 @@ def test_each_scene_of_both_drafts_is_told_of_once(words: list[str], left_out: s
     assert len(made.same) == len(now.scenes)
 
 
-def test_a_report_knows_where_when_and_who() -> None:
+def test_a_report_has_places_times_and_characters() -> None:
     made = report(
         of(
             "INT. A - NIGHT\n\nANNA\nOne two.\n\nBOB\nThree.\n\nEXT. B - CONTINUOUS\n\nANNA (V.O.)\nFour.\n\n"
@@ -190,7 +190,7 @@ def test_a_report_knows_where_when_and_who() -> None:
     assert made.dialogue == pytest.approx(4 / 7)
 
 
-def test_what_does_not_stand_in_the_script_loses_its_quotation_marks() -> None:
+def test_words_that_are_not_in_the_script_lose_their_quotation_marks() -> None:
     quotations = Quotations(of(RADIO))
     answer = 'Dave asks "why do  WE pay him?", and Kay says “I quit.” «a job for me here» is hers.'
     assert quotations.checked(answer, "(not in the script)") == (
@@ -199,7 +199,9 @@ def test_what_does_not_stand_in_the_script_loses_its_quotation_marks() -> None:
 
 
 @given(st.integers(0, 40), st.integers(1, 12), st.booleans(), st.sampled_from([" ", "  ", "\t"]))
-def test_a_quotation_stays_exactly_if_it_stands_there(start: int, size: int, loud: bool, gap: str) -> None:
+def test_a_quotation_stays_exactly_if_it_is_in_the_script(
+    start: int, size: int, loud: bool, gap: str
+) -> None:
     made = of(RADIO)
     words = " ".join(scene.text for scene in made.scenes).split()
     quoted = gap.join(words[start : start + size])

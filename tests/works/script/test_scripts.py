@@ -105,7 +105,7 @@ async def room(folder: Path) -> AsyncIterator[Room]:
 
 
 @pytest.mark.slow
-async def test_a_script_is_taken_in_listed_and_shown_as_a_page(tmp_path: Path) -> None:
+async def test_a_script_is_added_listed_and_shown_as_a_page(tmp_path: Path) -> None:
     async with room(tmp_path) as here:
         assert "no screenplay here that you may read" in await here.said(ADA, "scenes")
         assert "Added “The Pier”: 3 scenes, 3/8 of a page, 2 characters who speak." in await here.add(ADA)
@@ -163,7 +163,7 @@ async def test_a_new_draft_says_what_changed(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-async def test_a_title_that_two_scripts_bear_loses_neither(tmp_path: Path) -> None:
+async def test_two_scripts_with_the_same_title_are_both_kept(tmp_path: Path) -> None:
     """Many files have the title of the template that they were begun from."""
     pier = PIER.replace("The Pier", "Script Title")
     barn = "Title: Script Title\n\nINT. BARN - DAY\n\nHay.\n\nEXT. FIELD - NIGHT\n\nA fox.\n"
@@ -195,7 +195,7 @@ async def test_a_title_that_two_scripts_bear_loses_neither(tmp_path: Path) -> No
         assert "4 screenplays" in await here.said(ADA, "list")
 
 
-async def test_who_may_read_a_script_is_held_on_every_way_to_it(tmp_path: Path) -> None:
+async def test_access_to_a_script_is_checked_on_every_path(tmp_path: Path) -> None:
     async with room(tmp_path) as here:
         await here.has(ADA, visible="me")
         scripts = here.desk.app.resources.scripts
@@ -231,7 +231,7 @@ async def test_who_may_read_a_script_is_held_on_every_way_to_it(tmp_path: Path) 
         assert "Removed" in await here.said(boss, "remove", row.id)
 
 
-async def test_a_person_s_scripts_go_with_them_and_into_their_file(tmp_path: Path) -> None:
+async def test_a_persons_scripts_are_exported_and_deleted_with_them(tmp_path: Path) -> None:
     async with room(tmp_path) as here:
         await here.has(ADA)
         await here.has(BO, visible="me")
@@ -264,7 +264,7 @@ async def test_a_report_has_tables_and_pictures_with_words_for_them(tmp_path: Pa
         assert "These speak: ANNA, ÉLODIE." in await here.said(ADA, "report", character="Zoe")
 
 
-async def test_a_script_is_handed_out_in_three_formats(tmp_path: Path) -> None:
+async def test_a_script_is_exported_in_three_formats(tmp_path: Path) -> None:
     async with room(tmp_path) as here:
         await here.has(ADA)
         made = {}
@@ -293,7 +293,7 @@ async def test_a_script_is_handed_out_in_three_formats(tmp_path: Path) -> None:
         (16, "2 pages", "2 páginas"),
     ],
 )
-def test_a_length_is_said_in_pages(eighths: int, en: str, pt: str) -> None:
+def test_a_length_is_given_in_pages(eighths: int, en: str, pt: str) -> None:
     assert (in_pages(eighths, words("en")), in_pages(eighths, words("pt"))) == (en, pt)
 
 
@@ -314,12 +314,12 @@ def test_a_chart_counts_scenes_in_whole_numbers_and_pages_in_eighths(monkeypatch
     assert {"0", "1/8", "2/8"} <= {label.get_text() for label in axes.get_yticklabels()}
 
 
-def test_a_cell_is_no_formula() -> None:
+def test_a_cell_is_never_a_formula() -> None:
     made = script(Screenplay((Element("heading", "=cmd|' /C calc'!A0"),)))
     assert "'=cmd" in scenes_csv(made)
 
 
-def test_fountain_out_of_final_draft_reads_back_as_the_same_scenes() -> None:
+def test_fountain_exported_from_final_draft_reads_back_as_the_same_scenes() -> None:
     document = read("ferry.fdx", (SCRIPTS / "ferry.fdx").read_bytes(), lambda done, total: None)
     assert document.screenplay is not None
     _same(script(document.screenplay))
@@ -358,7 +358,7 @@ _SCENES = st.tuples(
 
 @example([[Element("heading", "INT. A - DAY"), Element("action", "*/*")]])
 @given(st.lists(_SCENES, min_size=1, max_size=4))
-def test_whatever_stands_in_a_script_is_written_so_that_it_reads_back(scenes: list[list[Element]]) -> None:
+def test_any_text_in_a_script_is_exported_so_that_it_reads_back(scenes: list[list[Element]]) -> None:
     _same(script(Screenplay(tuple(element for scene in scenes for element in scene))))
 
 
@@ -372,7 +372,7 @@ def test_a_cue_without_case_keeps_its_mark_in_fountain() -> None:
     _same(before)
 
 
-def test_what_stands_beside_is_set_beside() -> None:
+def test_dual_dialogue_is_printed_side_by_side() -> None:
     made = page(parsed("INT. A\n\nANNA\nOne two three.\n\nBO ^\n(beat)\nFour.\n\n> END <\n").elements)
     lines = made.split("\n")
     assert lines[2].split() == ["ANNA", "BO"]
@@ -382,10 +382,10 @@ def test_what_stands_beside_is_set_beside() -> None:
 
 
 @pytest.mark.parametrize(("eighths", "written"), [(0, "0"), (3, "3/8"), (8, "1"), (13, "1 5/8")])
-def test_lengths_are_written_as_production_does(eighths: int, written: str) -> None:
+def test_lengths_are_written_in_eighths_of_a_page(eighths: int, written: str) -> None:
     assert pages(eighths) == written
 
 
-def test_markdown_has_no_notes() -> None:
+def test_markdown_exports_leave_out_notes() -> None:
     made = script(parsed("INT. A\n\n[[a secret]]\n\n= what it is for\n\n# One\n\nA net.\n\n~la\n"))
     assert markdown(made) == "## 1. INT. A\n\n# One\n\nA net.\n\n> la\n"

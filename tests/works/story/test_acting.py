@@ -16,7 +16,7 @@ def cases(name: str) -> list[str]:
 
 
 @pytest.mark.parametrize("side", ["develop", "held"])
-def test_who_acts_is_told_by_the_shape_of_the_sentence(side: str) -> None:
+def test_the_shape_of_a_sentence_tells_who_acts(side: str) -> None:
     """Bo's player takes the turn, and each sentence is about Mira; what is held the code was not fitted to."""
     watching = players(by="Bo")
     acts, may = cases(f"acts.{side}.txt"), cases(f"may.{side}.txt")
@@ -33,7 +33,7 @@ def _user(sentence: str) -> bool:
     return sentence.startswith(("User:", "{{user}}:", "Usuário:")) and bool(players().acted_for(sentence))
 
 
-def test_who_takes_the_turn_does_nothing_new() -> None:
+def test_the_character_who_takes_the_turn_does_nothing_new() -> None:
     new = ["Mira unlocks the hatch.", "Mira throws the lamp.", "Mira jogou a corda.", "Mira beija Bo."]
     for sentence in (*new, "*Mira steps onto the ladder and climbs down.*", "Mira: I go down the ladder."):
         assert players().acted_for(sentence) == ["Mira"], sentence

@@ -95,7 +95,7 @@ def words_of(text: str) -> set[str]:
 @pytest.mark.skipif(not ALL, reason="make test-kill has it")
 @pytest.mark.slow
 @pytest.mark.timeout(300)
-async def test_the_same_names_everywhere_are_played_at_once_and_nothing_crosses(tmp_path: Path) -> None:
+async def test_stories_with_the_same_names_are_played_at_once_and_do_not_mix(tmp_path: Path) -> None:
     echo = Echo()
     async with WIRES["chat"].service(echo) as served:
         served.models = ("small", "tiny")

@@ -64,7 +64,7 @@ async def test_an_arc_is_proposed_followed_and_reached(tmp_path: Path, service: 
         assert "<arc>" not in last(service.scenes[-1])
 
 
-async def test_an_arc_that_is_typed_is_of_its_branch_and_in_its_file(
+async def test_a_typed_arc_belongs_to_its_branch_and_is_in_its_export(
     tmp_path: Path, service: Service
 ) -> None:
     async with playing(tmp_path / "data", service) as talk:
@@ -88,7 +88,7 @@ async def test_an_arc_that_is_typed_is_of_its_branch_and_in_its_file(
         assert texts(await talk.say("/story arc")) == shown
 
 
-async def test_only_the_game_master_sees_and_changes_what_is_to_come(
+async def test_only_the_game_master_sees_and_changes_the_future_of_the_story(
     tmp_path: Path, service: Service
 ) -> None:
     async with playing_without(tmp_path, service) as talk:
@@ -127,7 +127,7 @@ async def test_only_the_game_master_sees_and_changes_what_is_to_come(
         ("", []),
     ],
 )
-def test_milestones_are_read(text: str, found: list[tuple[int, str, bool]]) -> None:
+def test_milestones_are_parsed(text: str, found: list[tuple[int, str, bool]]) -> None:
     assert read(text) == found
 
 
@@ -149,7 +149,7 @@ def test_an_arc_and_threads_change_only_the_end_of_the_prompt() -> None:
     assert "heading for" not in without.messages[-1].text
 
 
-def test_an_arc_is_cut_and_edited_as_it_is_shown() -> None:
+def test_an_arc_is_parsed_within_limits_and_edited_as_shown() -> None:
     assert len(read(";".join(map(str, range(99))))) == MOST
     assert read("x" * 9_999)[0][1] == "x" * CHARS
     assert read("Sure!\nact 2: a", 0) == [(2, "a", False)]

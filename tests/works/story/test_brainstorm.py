@@ -16,7 +16,7 @@ IDEAS = (
 )
 
 
-async def test_a_brainstorm_goes_on(tmp_path: Path, writer: Writer) -> None:
+async def test_a_brainstorm_continues(tmp_path: Path, writer: Writer) -> None:
     async with playing(tmp_path, writer) as talk:
         await talk.say(START)
         writer.next = [Reply(pieces=[IDEAS])]
@@ -40,7 +40,7 @@ async def test_a_brainstorm_goes_on(tmp_path: Path, writer: Writer) -> None:
         assert "Fog" not in last(writer.asked[-1]), "it went with the scene behind which it was"
 
 
-async def test_before_a_story_the_window_holds_the_ideas(tmp_path: Path, writer: Writer) -> None:
+async def test_before_a_story_starts_the_form_has_the_ideas(tmp_path: Path, writer: Writer) -> None:
     async with playing(tmp_path, writer) as talk:
         writer.next = [Reply(pieces=[IDEAS])]
         offered = choices(await talk.say("/story ideas weather"))
@@ -85,7 +85,7 @@ async def test_elements_go_into_the_story(tmp_path: Path, writer: Writer) -> Non
         ("character: " + "x" * 99 + ": long", [], []),
     ],
 )  # fmt: skip
-def test_elements_are_read_out_of_what_a_model_writes(
+def test_story_elements_are_parsed_from_a_models_text(
     text: str, ideas: list[str], elements: list[tuple[str, str, str]]
 ) -> None:
     assert read_thought(text, 5) == Thought(ideas, elements)

@@ -24,7 +24,7 @@ WAYS = {
 }
 
 
-def test_a_branch_made_in_memory_is_the_one_that_its_log_makes() -> None:
+def test_a_branch_forked_in_memory_equals_the_one_from_its_log() -> None:
     tale = Tale()
     tale.add("cast", {"name": "Mira", "sheet": {"about": "a diver"}})
     turns = [tale.turn(f"I do thing {n}.", f"Scene {n}.") for n in range(6)]
@@ -57,7 +57,7 @@ def test_a_branch_made_in_memory_is_the_one_that_its_log_makes() -> None:
         assert [scene.text for scene in story.turns[turns[2]].scenes] == ["Scene 2.", "Another version."]
 
 
-def test_what_was_set_behind_the_cut_is_taken_back_in_memory() -> None:
+def test_settings_made_after_the_cut_are_undone_in_memory() -> None:
     tale = Tale()
 
     def put(name: str) -> None:
@@ -116,7 +116,7 @@ class Read(Stories):
         return await super().news(space, story, branch, after)
 
 
-async def test_a_fork_reads_what_was_set_and_not_what_was_told(tmp_path: Path) -> None:
+async def test_a_fork_reads_settings_and_no_scenes(tmp_path: Path) -> None:
     db = await Database.open(f"sqlite+aiosqlite:///{tmp_path / 'bot.db'}")
     try:
         stories = Read(db)
@@ -140,7 +140,7 @@ async def test_a_fork_reads_what_was_set_and_not_what_was_told(tmp_path: Path) -
         await db.close()
 
 
-async def test_a_branch_stays_in_memory_while_somebody_asks_for_its_news(tmp_path: Path) -> None:
+async def test_a_branch_stays_in_memory_while_it_is_being_updated(tmp_path: Path) -> None:
     db = await Database.open(f"sqlite+aiosqlite:///{tmp_path / 'bot.db'}")
     try:
         stories = Read(db)

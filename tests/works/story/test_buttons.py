@@ -103,7 +103,7 @@ def lines_in_code() -> set[str]:
     return {f"{line[1]} {line[2]}" for line in found if line}
 
 
-def test_each_verb_behind_a_button_is_for_the_scene_above_it_or_names_what_it_is_for() -> None:
+def test_each_button_acts_on_the_scene_above_it_or_names_its_object() -> None:
     offered = lines_in_code()
     assert {"story undo", "story redo", "story act", "course finish"} <= offered, "they are found"
     for line in offered:
@@ -236,7 +236,7 @@ async def test_no_button_of_a_story_acts_on_another_scene(tmp_path: Path) -> Non
         assert len(writer.asked) == called
 
 
-async def test_the_first_buttons_fork_where_they_stood_and_the_present_ones_work(tmp_path: Path) -> None:
+async def test_old_buttons_fork_at_their_scene_and_current_ones_work(tmp_path: Path) -> None:
     writer = Writer()
     async with playing(tmp_path, writer) as talk:
         table = Table(talk)
@@ -267,7 +267,9 @@ async def test_the_first_buttons_fork_where_they_stood_and_the_present_ones_work
         assert third
 
 
-async def test_of_two_who_press_at_once_one_is_told_alone_who_was_first(tmp_path: Path) -> None:
+async def test_if_two_people_press_at_once_the_second_one_learns_privately_who_was_first(
+    tmp_path: Path,
+) -> None:
     writer = Writer()
     async with playing(tmp_path, writer) as talk:
         table = Table(talk)
@@ -284,7 +286,7 @@ async def test_of_two_who_press_at_once_one_is_told_alone_who_was_first(tmp_path
         assert (group["taken"], group["by"]) == (0, "Ana")
 
 
-async def test_a_scene_that_was_taken_back_is_struck_out_until_it_is_brought_back(tmp_path: Path) -> None:
+async def test_an_undone_scene_is_struck_out_until_it_is_redone(tmp_path: Path) -> None:
     async with playing(tmp_path, Writer()) as talk:
         table = Table(talk)
         opening = (await talk.say(START))[-1]["run"]
@@ -342,7 +344,7 @@ def test_a_flagged_scene_offers_another_version_once() -> None:
     assert f"/story settle {scene}" in lines
 
 
-async def test_where_scenes_are_stopped_or_fail_asking_again_is_about_that_scene(tmp_path: Path) -> None:
+async def test_a_retry_after_a_stop_or_an_error_is_about_that_scene(tmp_path: Path) -> None:
     writer = Writer()
     async with playing(tmp_path, writer) as talk:
         table = Table(talk)
@@ -399,7 +401,7 @@ async def test_scenes_keep_the_language_of_the_story_whoever_presses(tmp_path: P
         assert "A história já passou" in texts(late) or "faz parte" in texts(late) or "number" in texts(late)
 
 
-async def test_a_greeting_is_told_another_way_for_everybody(tmp_path: Path) -> None:
+async def test_another_greeting_changes_it_for_everybody(tmp_path: Path) -> None:
     card = tmp_path / "mira.png"
     card.write_bytes(a_png((b"tEXt", b"ccv3\0" + b64(V3))))
     async with playing(tmp_path, Writer()) as talk:
@@ -419,7 +421,7 @@ async def test_a_greeting_is_told_another_way_for_everybody(tmp_path: Path) -> N
         assert [label for label in labels(changed) if "/3" in label] == ["◀ 2/3", "2/3 ▶"]
 
 
-def test_the_stop_card_takes_its_ways_to_go_on_away_once_they_were_taken() -> None:
+def test_the_buttons_of_a_stop_card_disappear_once_one_was_used() -> None:
     from bot.works.story.scene.choices import stop_card_changed
 
     tale = Tale()
@@ -435,7 +437,7 @@ def test_the_stop_card_takes_its_ways_to_go_on_away_once_they_were_taken() -> No
     assert stop_card_changed(tale.story, later, words("en")) is None
 
 
-def test_a_choice_that_was_taken_says_by_whom() -> None:
+def test_a_taken_choice_says_who_took_it() -> None:
     choice = Choice(
         "Row back to the lighthouse before the storm comes in from the west", "/story act -- Row back"
     )
@@ -445,7 +447,7 @@ def test_a_choice_that_was_taken_says_by_whom() -> None:
     assert len(offer.taken) <= 75
 
 
-def test_only_an_answer_is_rated() -> None:
+def test_only_answers_have_rating_buttons() -> None:
     context = PageContext("0" * 32, words("en"), ended="done", feedback=True)
     for answer, thumbs in ((True, 2), (False, 0)):
         buttons = footer.controls(StageContent("scene", "", answer=answer), context, more=False)
@@ -459,7 +461,7 @@ def test_only_an_answer_is_rated() -> None:
         ("**She** ~~runs~~ walks.  \n", "~~**She** runs walks.~~  \n"),
     ],
 )
-def test_a_text_is_struck_out_line_by_line(text: str, struck: str) -> None:
+def test_text_is_struck_out_line_by_line(text: str, struck: str) -> None:
     assert struck_out(text) == struck
 
 

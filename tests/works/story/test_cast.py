@@ -65,7 +65,7 @@ def test_a_cast_is_listed_with_and_without_sheets(given: str, names: dict[str, s
         ("", {}, ("", "")),
     ],
 )
-def test_words_behind_cast_and_people_who_are_called_like_them(
+def test_words_after_the_verb_cast_do_not_hide_characters_of_that_name(
     line: str, options: dict[str, str | bool], meant: tuple[str, str]
 ) -> None:
     assert parse_typed(line, options) == meant
@@ -88,12 +88,12 @@ def test_words_behind_cast_and_people_who_are_called_like_them(
         "https://example.org/" + "a" * 2_000,
     ],
 )
-def test_no_picture_but_an_https_address(address: str) -> None:
+def test_only_https_addresses_are_accepted_as_pictures(address: str) -> None:
     with pytest.raises(UserError):
         cast.picture(address)
 
 
-def test_the_address_of_a_picture_is_accepted_without_blanks() -> None:
+def test_blanks_around_a_pictures_address_are_ignored() -> None:
     assert cast.picture(" https://example.org/mira.png?size=64 ") == "https://example.org/mira.png?size=64"
 
 
@@ -115,7 +115,7 @@ MIRA, BO = Character("Mira", "a diver who fears the dark", "dry"), Character("Bo
         "Mira | a diver who fears the dark | dry\nBo | keeps the lamp | loud\nMIRA | again | loud\nCy | x | y",
     ],
 )
-def test_characters_are_read_however_a_model_writes_them(told: str) -> None:
+def test_characters_are_parsed_from_any_form_of_model_text(told: str) -> None:
     read = [
         Character(character.name, character.about.rstrip("."), character.style.rstrip("."))
         for character in read_characters(told, 2)
@@ -138,7 +138,7 @@ def test_characters_are_read_however_a_model_writes_them(told: str) -> None:
         "x" * 50_000,
     ],
 )
-def test_nobody_is_read_out_of_garbage(told: str) -> None:
+def test_no_character_is_parsed_from_garbage(told: str) -> None:
     assert read_characters(told, 3) == []
 
 
@@ -152,12 +152,12 @@ def test_nobody_is_read_out_of_garbage(told: str) -> None:
         (["Mira"], "Mira"),
     ],
 )
-def test_the_name_in_front_of_a_reply_is_left_out(pieces: list[str], said: str) -> None:
+def test_the_name_before_a_reply_is_removed(pieces: list[str], said: str) -> None:
     reply = NameRemover("Mira")
     assert "".join([*map(reply.feed, pieces), reply.feed("", last=True)]) == said
 
 
-def test_a_reply_is_told_as_its_speakers_and_takes_up_no_intent() -> None:
+def test_a_reply_is_recorded_as_its_speakers_and_uses_no_plan_of_a_player() -> None:
     tale = Tale()
     tale.add("cast", {"name": "Mira", "sheet": {"about": "a diver"}})
     tale.turn("I knock.", "Nobody answers.")
@@ -174,7 +174,7 @@ def test_a_reply_is_told_as_its_speakers_and_takes_up_no_intent() -> None:
     assert said[at + 1] == "“Leave it.”"
 
 
-def test_who_keeps_quiet_is_told_after_the_break_and_not_in_the_sheets() -> None:
+def test_silent_characters_are_named_after_the_cache_break_and_not_in_the_sheets() -> None:
     tale = Tale()
     tale.add("cast", {"name": "Mira", "sheet": {"about": "a diver", "picture": "https://example.org/m.png"}})
     tale.turn("I knock.", "Nobody answers.")
@@ -186,7 +186,7 @@ def test_who_keeps_quiet_is_told_after_the_break_and_not_in_the_sheets() -> None
     assert "<silent>Mira</silent>" in "\n".join(message.text for message in after.messages)
 
 
-async def test_a_character_replies_alone_from_the_same_beginning(tmp_path: Path, writer: Writer) -> None:
+async def test_a_character_replies_alone_with_the_same_prompt_prefix(tmp_path: Path, writer: Writer) -> None:
     async with playing(tmp_path, writer) as talk:
         await talk.say(START + " --cast 'Mira: a diver; Bo: keeps the lamp'")
         await talk.say("I open the door.")
@@ -206,9 +206,7 @@ async def test_a_character_replies_alone_from_the_same_beginning(tmp_path: Path,
         assert "“Put it down.”" in prompt_text
 
 
-async def test_a_reply_has_versions_and_can_be_taken_back_like_any_scene(
-    tmp_path: Path, writer: Writer
-) -> None:
+async def test_a_reply_has_versions_and_can_be_undone_like_any_scene(tmp_path: Path, writer: Writer) -> None:
     async with playing(tmp_path, writer) as talk:
         await talk.say(START + " --cast 'Mira: a diver'")
         writer.next += [Reply(pieces=["“One.”"]), Reply(pieces=["“Two.”"])]
@@ -229,7 +227,7 @@ async def test_a_reply_has_versions_and_can_be_taken_back_like_any_scene(
         assert "“" not in "\n".join(message["content"] for message in writer.scenes[-1]["messages"])
 
 
-async def test_everybody_who_may_replies_each_in_a_turn_of_its_own(tmp_path: Path, writer: Writer) -> None:
+async def test_all_characters_who_may_reply_do_so_in_separate_turns(tmp_path: Path, writer: Writer) -> None:
     people = "Mira: a diver; Bo: keeps the lamp; Cy: a gull; Dee: a smuggler"
     async with playing(tmp_path, writer) as talk:
         await talk.say(f"{START} --cast '{people}'")
@@ -256,7 +254,7 @@ async def test_everybody_who_may_replies_each_in_a_turn_of_its_own(tmp_path: Pat
         assert "3 scenes" in texts(await talk.say("/story show"))
 
 
-async def test_where_one_reply_fails_the_next_are_not_asked_for(tmp_path: Path, writer: Writer) -> None:
+async def test_after_a_failed_reply_no_further_reply_is_requested(tmp_path: Path, writer: Writer) -> None:
     async with playing(tmp_path, writer) as talk:
         await talk.say(START + " --cast 'Mira: a diver; Bo: keeps the lamp'")
         writer.next += [Reply(pieces=["  "]), Reply(pieces=["“Bo.”"])]
@@ -279,7 +277,7 @@ NOBODY_SPEAKS = (
 )
 
 
-async def test_who_cannot_speak_is_said_in_a_sentence(tmp_path: Path, writer: Writer) -> None:
+async def test_a_sentence_says_which_characters_cannot_speak(tmp_path: Path, writer: Writer) -> None:
     async with playing(tmp_path, writer) as talk:
         await talk.say(f"{START} --cast 'Mira: a diver; Dee'")
         await talk.say("/story cast Dee --player Ana")
@@ -298,7 +296,7 @@ async def test_who_cannot_speak_is_said_in_a_sentence(tmp_path: Path, writer: Wr
             assert len(writer.asked) == before
 
 
-async def test_people_called_like_words_and_the_list_that_says_what_can_be_done(
+async def test_characters_named_like_words_are_listed_with_what_can_be_done(
     tmp_path: Path, writer: Writer
 ) -> None:
     async with playing(tmp_path, writer) as talk:
@@ -316,7 +314,7 @@ async def test_people_called_like_words_and_the_list_that_says_what_can_be_done(
         assert "has left" in texts(await talk.say("/story cast All --remove"))
 
 
-async def test_a_reply_takes_nobodys_turn(tmp_path: Path, writer: Writer) -> None:
+async def test_a_reply_uses_up_nobodys_turn(tmp_path: Path, writer: Writer) -> None:
     async with playing(tmp_path, writer) as talk:
         await talk.say(START + " --cast 'Mira: a diver'")
         await talk.say("/story mode round-robin")
@@ -325,7 +323,7 @@ async def test_a_reply_takes_nobodys_turn(tmp_path: Path, writer: Writer) -> Non
         assert not [event for event in await talk.say("I wait on.") if event["event"] == "failed"]
 
 
-async def test_the_writer_thinks_up_a_cast(tmp_path: Path, writer: Writer) -> None:
+async def test_the_writer_makes_up_a_cast(tmp_path: Path, writer: Writer) -> None:
     async with playing(tmp_path, writer) as talk:
         await talk.say(START + " --cast 'Mira: a diver'")
         people = "mira | another one | loud\nBo | keeps the lamp | loud\nCy | a gull |"
@@ -350,7 +348,7 @@ async def test_the_writer_thinks_up_a_cast(tmp_path: Path, writer: Writer) -> No
         assert '<style of="Bo">loud</style>' in foundation
 
 
-async def test_a_writer_that_thinks_up_nobody_changes_nothing(tmp_path: Path, writer: Writer) -> None:
+async def test_a_writer_that_makes_up_nobody_changes_nothing(tmp_path: Path, writer: Writer) -> None:
     async with playing(tmp_path, writer) as talk:
         await talk.say(START)
         writer.next.append(Reply("I would rather not."))

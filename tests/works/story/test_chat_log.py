@@ -44,7 +44,7 @@ def test_every_line_is_a_turn_with_its_speaker_its_time_and_its_id() -> None:
     ]
 
 
-def test_bad_lines_are_named_and_the_others_taken() -> None:
+def test_bad_lines_are_named_and_the_others_imported() -> None:
     data = log(
         LINES[0], "", "no JSON", [1], {"id": 3}, LINES[0], {**LINES[1], "text": " "}, {**LINES[2], "id": 7}, '{"cut'
     )  # fmt: skip
@@ -98,7 +98,7 @@ def test_the_same_log_is_the_same_story_of_its_space() -> None:
     assert read_chat_log(log(*LINES[:2]), "a", "x").story.id != ids[0]
 
 
-def test_a_file_of_200_mb_is_refused_in_little_time_and_memory(tmp_path: Path) -> None:
+def test_a_file_of_200_mb_is_refused_quickly_and_with_little_memory(tmp_path: Path) -> None:
     file = tmp_path / "log.jsonl"
     with file.open("wb") as opened:
         opened.write(log(LINES[0]) + b"\n")
@@ -115,7 +115,7 @@ def test_a_file_of_200_mb_is_refused_in_little_time_and_memory(tmp_path: Path) -
     assert not (tmp_path / "sutradhar.db").exists()
 
 
-def test_a_whole_story_is_no_log() -> None:
+def test_a_story_file_is_not_imported_as_a_log() -> None:
     assert is_chat_log(log(*LINES))
     assert not is_chat_log(json.dumps({"format": "sutradhar-story", "nodes": []}).encode())
     assert not is_chat_log(b"\x00\xff")
@@ -131,7 +131,7 @@ def test_a_bad_first_line_is_left_out_alone(bad: str) -> None:
     assert len(read.left_out) == bool(bad)
 
 
-def test_it_is_taken_in_and_asked_on_the_command_line(
+def test_a_log_is_imported_and_searched_on_the_command_line(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "log.jsonl").write_bytes(log(*LINES, "garbage"))

@@ -110,7 +110,7 @@ def test_the_same_story_gives_the_same_bytes() -> None:
     assert asked(tale.story) == asked(tale.story)
 
 
-def test_another_task_reads_all_of_the_scenes_prompt() -> None:
+def test_another_task_shares_the_whole_prompt_of_the_scene() -> None:
     prompt = asked(told(8).story)
     later = context.then(prompt, "The door opens.", "Your task now: choices.", answer=300)
     assert later.messages[: len(prompt.messages)] == prompt.messages
@@ -129,7 +129,7 @@ def test_words_of_players_stay_data() -> None:
 
 
 @pytest.mark.slow
-def test_with_each_turn_of_a_long_log_all_lines_are_counted_in_little_time() -> None:
+def test_counting_all_lines_of_a_long_log_is_quick_on_each_turn() -> None:
     tale, lines = Tale(), 50_000
     for number in range(lines):
         tale.add("act", {"mode": "say", "text": f"Line {number}.", "name": "Jon", "label": str(number)})

@@ -53,19 +53,19 @@ def test_a_dead_character_who_acts_is_flagged(scene: str, flagged: bool) -> None
         ("Mira and Bo hold the lamp between them.", "", False),
     ],
 )
-def test_one_thing_is_held_by_two(scene: str, turn: str, flagged: bool) -> None:
+def test_one_thing_held_by_two_people_is_flagged(scene: str, turn: str, flagged: bool) -> None:
     assert (
         "Bo holds the lamp, but Mira held it" in flags(scene, standing("Bo", holding="the lamp"), turn=turn)
     ) == (flagged)
 
 
-def test_what_is_given_away_is_held_no_more() -> None:
+def test_a_thing_given_away_is_no_longer_held() -> None:
     seen = [standing("Bo", holding="the lamp")]
     assert continuity.flags(seen, BEFORE, "", "", "Mira gives the lamp to Bo.", "", words("en")) == []
     assert {one["name"]: one["holding"] for one in seen} == {"Bo": "the lamp", "Mira": "a rope"}
 
 
-def test_two_of_a_kind_are_two() -> None:
+def test_two_things_of_a_kind_are_no_contradiction() -> None:
     assert not flags("Mira has a knife, too.", standing("Mira", holding="a knife"))
     own = {"mira": Character("Mira", {"holding": "her notebook"})}
     bo = [standing("Bo", holding="his notebook")]
@@ -85,14 +85,14 @@ def test_two_of_a_kind_are_two() -> None:
         ("Mira desceu até ali.", "", ("", ""), False),
     ],
 )
-def test_somebody_is_suddenly_elsewhere(
+def test_a_sudden_change_of_place_is_flagged(
     scene: str, turn: str, places: tuple[str, str], flagged: bool
 ) -> None:
     seen = standing("Mira", where="the boat")
     assert ("suddenly here: the boat" in flags(scene, seen, turn=turn, places=places)) == flagged
 
 
-def test_a_place_told_more_closely_is_no_other_place() -> None:
+def test_a_more_precise_place_is_not_another_place() -> None:
     assert not flags("Mira hums.", standing("Mira", where="the third step of the stairs"))
     assert not flags("Mira hums.", standing("Mira", where="a damp corner")), (
         "it may be a part of where she was"
@@ -108,7 +108,7 @@ def test_long_texts_are_read_in_linear_time() -> None:
         attribution.moved(text, "Bo", ["Mira"])
 
 
-def test_the_dead_are_known_by_a_part_of_their_name() -> None:
+def test_the_dead_are_recognised_by_a_part_of_their_name() -> None:
     dead = {"bo larsen": Character("Bo Larsen", dead=True), "mira": Character("Mira")}
     found = continuity.flags([], dead, "", "", "Bo laughed.", "", words("en"))
     assert found == ["Bo Larsen is dead, and acts here"]
@@ -131,7 +131,7 @@ def test_the_dead_are_known_by_a_part_of_their_name() -> None:
         ("Digo à viúva que Bo está vivo.", False),
     ],
 )
-def test_a_player_says_that_somebody_lives(turn: str, lives: bool) -> None:
+def test_a_player_can_bring_somebody_back_to_life(turn: str, lives: bool) -> None:
     tale = Tale()
     drowned = tale.turn("I row.", "The sea takes Bo.")
     dead = {"scene": tale.nodes[-1].id, "state": [{"name": "Bo", "dead": True}, {"name": "Mira"}]}

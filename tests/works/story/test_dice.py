@@ -136,7 +136,7 @@ Um teste de paciência: +4 guardas, 15 cães.
 
 
 @pytest.mark.parametrize("turn", ASKED)
-def test_dice_that_are_asked_for_are_found(turn: str) -> None:
+def test_requested_dice_are_found(turn: str) -> None:
     assert find(turn) == [ASKED[turn]]
 
 
@@ -145,7 +145,7 @@ def test_prose_stays_prose(prose: str) -> None:
     assert find(prose) == []
 
 
-def test_all_dice_of_a_turn_come_in_its_order_and_none_twice() -> None:
+def test_all_dice_of_a_turn_are_rolled_in_order_and_once() -> None:
     turn = "roll 1d20+5 and then [1d6], and once more (roll 1d8)\nI run.\ncheck Stealth dc 12; roll 1d4\n[[d6]] [d10]"
     assert [wanted.expression for wanted in find(turn)] == [
         *("1d20+5", "1d6", "1d8", "1d20", "1d4", "d6", "d10"),
@@ -176,7 +176,7 @@ def test_a_turn_has_ten_rolls_at_most() -> None:
         ("roll 1d6" + "+1d6" * 60, "long"),
     ],
 )
-def test_dice_that_nobody_can_roll_are_refused_with_a_sentence(turn: str, key: str) -> None:
+def test_impossible_dice_are_refused_with_a_sentence(turn: str, key: str) -> None:
     wanted = find(turn)
     if key == "none":
         assert wanted == []
@@ -202,7 +202,7 @@ def test_a_roll_is_its_dice_its_total_and_nothing_but_whole_numbers() -> None:
 
 @pytest.mark.parametrize("expression", ["1d20+5", "2d6+3", "(1d20+5)*2", "1d8+1d20"])
 @pytest.mark.parametrize("advantage", [1, -1])
-def test_of_two_rolls_advantage_counts_the_higher_and_disadvantage_the_lower(
+def test_advantage_uses_the_higher_of_two_rolls_and_disadvantage_the_lower(
     expression: str, advantage: int
 ) -> None:
     for _ in range(50):
@@ -214,7 +214,7 @@ def test_of_two_rolls_advantage_counts_the_higher_and_disadvantage_the_lower(
             assert roll.total == (max(dice) if advantage > 0 else min(dice)) + 5
 
 
-def test_a_natural_twenty_or_one_is_told_and_decides_nothing_by_itself() -> None:
+def test_a_natural_twenty_or_one_is_mentioned_but_decides_nothing() -> None:
     seen = {}
     for _ in range(500):
         roll = rolled(Wanted("1d20-5", 0, "Stealth", 16))
@@ -236,7 +236,7 @@ def test_a_check_succeeds_from_its_dc_on() -> None:
     }
 
 
-def test_people_read_a_line_for_each_roll() -> None:
+def test_people_see_one_line_for_each_roll() -> None:
     rolls = [
         CHECK,
         Roll("1d20 + 4", "1d20 (**1**) + 4 = `5`", 5, 1, "Stealth", 15),
@@ -257,7 +257,7 @@ def test_people_read_a_line_for_each_roll() -> None:
     ]
 
 
-def test_the_writer_reads_plain_data() -> None:
+def test_the_writer_gets_plain_data() -> None:
     rolls = [CHECK, Roll("1d20 - 5", "1d20 (**20**) - 5 = `15`", 15, 20, "Luck", 16), Roll("2d6", "", 5)]
     assert [for_writer(roll) for roll in rolls] == [
         "check Stealth: 1d20 + 4, total 16, DC 15, success by 1",
@@ -267,7 +267,7 @@ def test_the_writer_reads_plain_data() -> None:
 
 
 @given(st.text(alphabet="[]()0123d%+-*/. khlea<,", max_size=40))
-def test_whatever_stands_in_brackets_is_rolled_or_refused(inside: str) -> None:
+def test_anything_in_brackets_is_rolled_or_refused(inside: str) -> None:
     for wanted in find(f"[[{inside}]] [{inside}] (roll {inside})\n{inside}"):
         with contextlib.suppress(UserError):
             roll = rolled(wanted)
@@ -276,7 +276,7 @@ def test_whatever_stands_in_brackets_is_rolled_or_refused(inside: str) -> None:
 
 
 @given(st.text())
-def test_no_turn_is_too_odd_to_look_for_dice_in(turn: str) -> None:
+def test_dice_are_searched_in_any_odd_turn_without_an_error(turn: str) -> None:
     assert all(isinstance(wanted, Wanted) for wanted in find(turn))
 
 
@@ -328,7 +328,7 @@ SEEDS = (
 )
 
 
-def test_no_turn_takes_long_to_look_for_dice_in() -> None:
+def test_dice_are_searched_in_any_turn_quickly() -> None:
     took = {}
     for seed in SEEDS:
         for before in ("", "check a ", "roll 1d6+", "[["):
@@ -341,7 +341,7 @@ def test_no_turn_takes_long_to_look_for_dice_in() -> None:
     assert took[worst] < 0.5, f"{worst!r} took {took[worst]:.2f} s of processor"
 
 
-def test_the_dice_of_a_turn_stay_above_its_scene_whatever_becomes_of_its_message() -> None:
+def test_a_turns_dice_stay_above_its_scene_whatever_happens_to_its_message() -> None:
     tale = Tale()
     turn = tale.add("act", {"mode": "act", "text": "I climb.", "name": "Ana", "dice": ["**Athletics**: 14"]})
     tale.add("scene", {"text": "You are up."}, turn)

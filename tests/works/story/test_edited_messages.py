@@ -21,7 +21,7 @@ async def reworded(talk: Talk, run: str, text: str, edit: str) -> Events:
     return talk.events[start:]
 
 
-async def test_an_edit_of_an_earlier_turn_is_asked_about_and_decided_once(
+async def test_the_bot_asks_about_an_edit_of_an_earlier_turn_and_it_is_decided_once(
     tmp_path: Path, writer: Writer
 ) -> None:
     async with playing(tmp_path, writer) as talk:
@@ -63,7 +63,7 @@ async def test_an_edit_of_an_earlier_turn_is_asked_about_and_decided_once(
         assert "green door" not in str(writer.scenes[-1])
 
 
-async def test_an_edited_message_words_its_turn_anew_a_deleted_one_blanks_it(
+async def test_an_edited_message_rewords_its_turn_and_a_deleted_one_blanks_it(
     tmp_path: Path, writer: Writer
 ) -> None:
     async with playing(tmp_path, writer) as talk:
@@ -92,9 +92,7 @@ async def test_an_edited_message_words_its_turn_anew_a_deleted_one_blanks_it(
         assert b"red door" not in data
 
 
-async def test_talk_outside_of_the_story_never_becomes_the_words_of_a_turn(
-    tmp_path: Path, writer: Writer
-) -> None:
+async def test_talk_outside_the_story_never_becomes_words_of_a_turn(tmp_path: Path, writer: Writer) -> None:
     async with playing(tmp_path, writer) as talk:
         await talk.say(START)
         run = (await talk.say("I knock on the red door."))[-1]["run"]
@@ -109,7 +107,7 @@ async def test_talk_outside_of_the_story_never_becomes_the_words_of_a_turn(
         assert "pizza" not in str(writer.asked)
 
 
-async def test_a_turn_that_is_worded_anew_keeps_its_dice(tmp_path: Path, writer: Writer) -> None:
+async def test_a_reworded_turn_keeps_its_dice(tmp_path: Path, writer: Writer) -> None:
     async with playing(tmp_path, writer) as talk:
         await talk.say(START)
         run = (await talk.say("I leap over the gap. [[10d20]]"))[-1]["run"]

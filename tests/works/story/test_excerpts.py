@@ -101,7 +101,7 @@ class Parting(Writer):
 
 
 @pytest.mark.usefixtures("told")
-async def test_the_scene_that_a_turn_speaks_of_is_remembered(tmp_path: Path, writer: Writer) -> None:
+async def test_the_scene_that_a_turn_mentions_is_recalled(tmp_path: Path, writer: Writer) -> None:
     async with playing(tmp_path, writer) as talk:
         await talk.say("I ask Mira about the sundress of the party.")
         assert '<past scene="2">\nAna: We climb' not in related(writer)
@@ -124,7 +124,7 @@ async def test_the_scene_that_a_turn_speaks_of_is_remembered(tmp_path: Path, wri
         assert DRESS not in str(writer.asked[-1]["messages"]), "he was not there"
 
 
-async def test_what_a_prompt_tells_anyway_is_not_told_twice(tmp_path: Path, writer: Writer) -> None:
+async def test_scenes_that_are_in_the_prompt_are_not_repeated(tmp_path: Path, writer: Writer) -> None:
     async with playing(tmp_path, writer) as talk:
         await talk.say(START)
         writer.next.append(Reply(DRESS))
@@ -135,13 +135,13 @@ async def test_what_a_prompt_tells_anyway_is_not_told_twice(tmp_path: Path, writ
 
 
 @pytest.mark.usefixtures("told")
-async def test_linear_remembers_nothing(tmp_path: Path, writer: Writer) -> None:
+async def test_linear_memory_recalls_nothing(tmp_path: Path, writer: Writer) -> None:
     async with playing(tmp_path, writer, "linear") as talk:
         await talk.say("I ask Mira about the sundress of the party.")
         assert DRESS not in str(writer.scenes[-1]["messages"])
 
 
-async def test_a_version_that_was_flipped_away_and_a_sibling_are_never_remembered(
+async def test_discarded_versions_and_sibling_branches_are_never_recalled(
     tmp_path: Path, writer: Writer
 ) -> None:
     async with playing(tmp_path, writer) as talk:
@@ -164,7 +164,7 @@ async def test_a_version_that_was_flipped_away_and_a_sibling_are_never_remembere
 
 
 @pytest.mark.usefixtures("told")
-async def test_a_turn_that_asks_for_nothing_is_searched_by_how_the_story_stands(
+async def test_a_turn_without_content_is_searched_by_the_state_of_the_story(
     tmp_path: Path, writer: Writer
 ) -> None:
     async with playing(tmp_path, writer) as talk:
@@ -175,7 +175,7 @@ async def test_a_turn_that_asks_for_nothing_is_searched_by_how_the_story_stands(
 
 
 @pytest.mark.usefixtures("told")
-async def test_a_small_model_parts_a_turn_into_what_is_searched_for(tmp_path: Path) -> None:
+async def test_a_small_model_splits_a_turn_into_searches(tmp_path: Path) -> None:
     writer = Parting()
     async with playing(tmp_path, writer, extractor="fake:tiny", recall={"decomposition": 0.3}) as talk:
         await talk.say("The garment of that evening hangs on her chair again.")
@@ -191,7 +191,7 @@ async def test_a_small_model_parts_a_turn_into_what_is_searched_for(tmp_path: Pa
 
 
 @pytest.mark.usefixtures("told")
-async def test_a_turn_is_parted_only_where_the_configuration_says_so(tmp_path: Path) -> None:
+async def test_a_turn_is_split_only_if_the_configuration_says_so(tmp_path: Path) -> None:
     writer = Parting()
     async with playing(tmp_path, writer, extractor="fake:tiny") as talk:
         await talk.say("I ask Mira about the sundress of the party.")
@@ -200,7 +200,7 @@ async def test_a_turn_is_parted_only_where_the_configuration_says_so(tmp_path: P
 
 
 @pytest.mark.usefixtures("told")
-async def test_other_stories_are_remembered_nowhere(tmp_path: Path, writer: Writer) -> None:
+async def test_other_stories_are_never_recalled(tmp_path: Path, writer: Writer) -> None:
     async with playing(tmp_path, writer) as talk:
         await talk.say("/sessions new")
         await talk.say('/story start Another story --title "Another"')
@@ -213,7 +213,7 @@ async def test_other_stories_are_remembered_nowhere(tmp_path: Path, writer: Writ
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("recall", "scenes"), [({}, 2), ({"least": 0.99}, 1), ({"pieces": 1}, 1)])
-async def test_how_much_is_looked_at_is_configured(
+async def test_the_number_of_excerpts_is_configurable(
     tmp_path: Path, writer: Writer, recall: dict[str, float], scenes: int
 ) -> None:
     async with playing(tmp_path, writer, recall=recall) as talk:
@@ -229,7 +229,7 @@ async def test_how_much_is_looked_at_is_configured(
 
 
 @pytest.mark.parametrize(("recall", "first"), [({}, 2), ({"chapter": 2.0}, 3)])
-async def test_players_recall_by_the_chapter_too(
+async def test_players_can_recall_by_chapter_too(
     tmp_path: Path, writer: Writer, recall: dict[str, float], first: int
 ) -> None:
     async with playing(tmp_path, writer, recall=recall) as talk:

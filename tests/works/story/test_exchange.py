@@ -148,7 +148,7 @@ TestExchanged = Exchanged.TestCase
 
 @pytest.mark.slow
 @pytest.mark.timeout(900)
-def test_long_stories_come_back() -> None:
+def test_long_stories_survive_export_and_import() -> None:
     from hypothesis.stateful import run_state_machine_as_test
 
     longer = settings(
@@ -160,7 +160,7 @@ def test_long_stories_come_back() -> None:
     run_state_machine_as_test(Exchanged, settings=longer)
 
 
-def test_every_kind_of_node_and_every_field_of_the_lorebook_is_known() -> None:
+def test_export_covers_every_kind_of_node_and_every_field_of_the_lorebook() -> None:
     assert set(FIELDS) == set(get_args(nodes.Kind)) - {"whisper", "screen", "aside"}
     out_of_source = {
         *("weight", "foremost", "not_by_others", "calls_no_others", "by_others_alone", "at_depth"),
@@ -169,7 +169,7 @@ def test_every_kind_of_node_and_every_field_of_the_lorebook_is_known() -> None:
     assert {"id", *WITHIN["entry"], *out_of_source} == {field.name for field in fields(LoreEntry)}
 
 
-async def test_a_story_that_was_played_goes_on_elsewhere(tmp_path: Path) -> None:
+async def test_a_played_story_continues_after_import_elsewhere(tmp_path: Path) -> None:
     writer = Writer()
     async with playing(tmp_path, writer) as talk:
         for line in (
@@ -225,7 +225,7 @@ async def test_a_story_that_was_played_goes_on_elsewhere(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("kept", [{"after": 3, "count": 2}, {"author": 1, "after": 3}])
-async def test_a_turn_that_was_passed_is_passed_elsewhere_too(kept: dict[str, int]) -> None:
+async def test_a_passed_turn_is_still_passed_after_import(kept: dict[str, int]) -> None:
     """Earlier files say who was passed, and not how many were."""
     nodes = [*SMALL["nodes"][:-1], {**SMALL["nodes"][-1], "body": {"passed": kept}}]
     db = await Database.open("sqlite+aiosqlite:///:memory:")
@@ -236,7 +236,7 @@ async def test_a_turn_that_was_passed_is_passed_elsewhere_too(kept: dict[str, in
     await db.close()
 
 
-async def test_the_same_file_makes_a_story_more_in_any_space() -> None:
+async def test_each_import_of_a_file_makes_another_story() -> None:
     db = await Database.open("sqlite+aiosqlite:///:memory:")
     text, ids = file_of(SMALL).decode(), set()
     first = ""
@@ -251,7 +251,7 @@ async def test_the_same_file_makes_a_story_more_in_any_space() -> None:
     await db.close()
 
 
-async def test_what_breaks_off_leaves_nothing_behind() -> None:
+async def test_an_interrupted_import_leaves_nothing_behind() -> None:
     db = await Database.open("sqlite+aiosqlite:///:memory:")
     stories, found = Stories(db), read(SMALL)
 
@@ -265,7 +265,7 @@ async def test_what_breaks_off_leaves_nothing_behind() -> None:
     await db.close()
 
 
-def test_a_thousand_scenes_are_written_in_a_moment() -> None:
+def test_a_thousand_scenes_are_imported_quickly() -> None:
     tree, nodes = deepcopy(SMALL), []
     for n in range(1_000):
         act = 3 * n + 1
@@ -314,7 +314,7 @@ def test_a_story_is_imported_and_exported_on_the_command_line(tmp_path: Path) ->
     assert b"not JSON in UTF-8" in refused.stderr
 
 
-async def test_a_name_that_is_nobodys_or_several_stories(tmp_path: Path) -> None:
+async def test_an_unknown_or_ambiguous_story_name_gets_a_sentence(tmp_path: Path) -> None:
     config, file, out = bare(tmp_path / "data"), tmp_path / "story.json", tmp_path / "out.json"
     file.write_bytes(file_of(SMALL))
     stories = [(await import_file(config, "local", file)).story for _ in range(2)]

@@ -15,7 +15,7 @@ from tests.works.story.extractor import Service, looked_into, playing, standing
 from tests.works.story.writer import START, last, texts
 
 
-async def test_a_scene_that_was_not_looked_into_before_the_end_is_after_the_next_start(
+async def test_a_scene_that_was_not_read_before_a_stop_is_read_after_the_next_start(
     tmp_path: Path, service: Service
 ) -> None:
     service.gate = asyncio.Event()
@@ -34,7 +34,7 @@ async def test_a_scene_that_was_not_looked_into_before_the_end_is_after_the_next
 
 
 @pytest.mark.slow
-async def test_all_scenes_of_an_interval_are_looked_into_at_once(tmp_path: Path, service: Service) -> None:
+async def test_all_scenes_of_an_interval_are_read_in_one_call(tmp_path: Path, service: Service) -> None:
     async with playing(tmp_path / "data", service, every=7) as talk:
         await talk.say(START)
         for n in range(2, 8):
@@ -43,9 +43,7 @@ async def test_all_scenes_of_an_interval_are_looked_into_at_once(tmp_path: Path,
         await looked_into(talk, 7)
 
 
-async def test_a_scene_that_nobody_can_look_into_keeps_no_other_one_waiting(
-    tmp_path: Path, service: Service
-) -> None:
+async def test_an_unreadable_scene_does_not_delay_others(tmp_path: Path, service: Service) -> None:
     service.broken["as number 2."] = Reply(status=400)
     async with playing(tmp_path / "data", service) as talk:
         await talk.say(START)
@@ -74,7 +72,7 @@ async def test_a_scene_that_nobody_can_look_into_keeps_no_other_one_waiting(
         (("/story fork early --scene 1",), "/story switch main", AT_ONCE + 2),
     ],
 )
-async def test_what_was_left_out_is_caught_up_with_in_one_go(
+async def test_skipped_scenes_are_caught_up_in_one_run(
     tmp_path: Path, service: Service, before: tuple[str, ...], line: str, scenes: int
 ) -> None:
     service.broken[""] = Reply(status=401)
@@ -101,9 +99,7 @@ BROKEN = (
 
 
 @pytest.mark.parametrize("broken", [BROKEN, pytest.param(("x" * 10_000_000,), marks=pytest.mark.slow)])
-async def test_what_cannot_be_used_harms_nothing(
-    tmp_path: Path, service: Service, broken: tuple[str, ...]
-) -> None:
+async def test_unusable_answers_do_no_harm(tmp_path: Path, service: Service, broken: tuple[str, ...]) -> None:
     async with playing(tmp_path / "data", service) as talk:
         await talk.say(START)
         await talk.say("/story chapter One --events 'a; b'")
@@ -135,7 +131,9 @@ async def test_what_cannot_be_used_harms_nothing(
         ('{"characters": [{"character": "Mira", "holding": "a bell"}], "key_events": [1, {}]}', "a bell", []),
     ],
 )  # fmt: skip
-def test_one_odd_field_spoils_nothing_else(said: str, holding: str, relations: list[tuple[str, str]]) -> None:
+def test_one_odd_field_does_not_spoil_the_others(
+    said: str, holding: str, relations: list[tuple[str, str]]
+) -> None:
     characters = json_answers.read(said, Findings).characters
     mira = next(character for character in characters if character.character == "Mira")
     assert mira.holding == holding

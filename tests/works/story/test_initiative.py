@@ -30,7 +30,7 @@ def test_the_order_goes_round_and_counts_rounds() -> None:
     assert advance(last) == Initiative((MIRA, RAT, BO), 2, 0)
 
 
-def test_who_delays_acts_after_the_next_one() -> None:
+def test_a_fighter_who_delays_acts_after_the_next_one() -> None:
     late = delay(FIGHT)
     assert [fighter.name for fighter in late.order] == ["Rat", "Mira", "Bo"]
     assert (late.at, late.order[1].score) == (0, 12)
@@ -38,7 +38,7 @@ def test_who_delays_acts_after_the_next_one() -> None:
     assert delay(last) == advance(last), "the last one has nobody to wait for"
 
 
-def test_who_comes_and_goes_does_not_change_whose_turn_it_is() -> None:
+def test_joining_and_leaving_do_not_change_whose_turn_it_is() -> None:
     second = advance(FIGHT)
     more = add(second, [Fighter("Zoe", 15), Fighter("Owl", 12)])
     assert [fighter.name for fighter in more.order] == ["Mira", "Zoe", "Rat", "Owl", "Bo"]
@@ -54,7 +54,7 @@ def test_who_comes_and_goes_does_not_change_whose_turn_it_is() -> None:
         remove(FIGHT, "Zoe")
 
 
-def test_names_are_read_with_numbers_and_what_they_add() -> None:
+def test_names_are_read_with_initiative_numbers_and_modifiers() -> None:
     story = Tale().story
     rolled, fixed, two = fighters(story, "Giant Rat +2, Bo 15; Old Crow −1")
     assert rolled.name == "Giant Rat"
@@ -75,7 +75,7 @@ async def fight(talk: Talk) -> None:
     assert "▶ **Mira (Bia)** 18\n- Rat 12\n- Bo (Cai) 7" in shown
 
 
-async def test_a_fight_says_who_may_take_a_turn(tmp_path: Path) -> None:
+async def test_a_fight_decides_who_may_take_a_turn(tmp_path: Path) -> None:
     writer = Writer()
     async with playing(tmp_path, writer) as talk:
         await fight(talk)
@@ -102,7 +102,7 @@ async def test_a_fight_says_who_may_take_a_turn(tmp_path: Path) -> None:
         assert "<initiative>" not in str(writer.scenes[-1])
 
 
-async def test_players_end_and_delay_their_own_turn_alone(tmp_path: Path) -> None:
+async def test_players_end_and_delay_only_their_own_turn(tmp_path: Path) -> None:
     async with playing(tmp_path, Writer()) as talk:
         await fight(talk)
         assert "Only the game master, Ana" in await told(talk, "initiative", "next", who="cai")
@@ -119,7 +119,7 @@ async def test_players_end_and_delay_their_own_turn_alone(tmp_path: Path) -> Non
         assert "Say `begin`" in await told(talk, "initiative", "dance")
 
 
-async def test_a_condition_ends_with_the_turns_of_its_rounds(tmp_path: Path) -> None:
+async def test_a_condition_ends_after_its_rounds(tmp_path: Path) -> None:
     async with playing(tmp_path, Writer()) as talk:
         await fight(talk)
         await told(talk, "sheet", "Mira +poisoned 2; +wet")
@@ -136,7 +136,7 @@ async def test_a_condition_ends_with_the_turns_of_its_rounds(tmp_path: Path) -> 
         assert "poisoned (rounds left: 1)" in await told(talk, "sheet", "Mira")
 
 
-async def test_a_fight_has_buttons_and_goes_out_with_its_story(tmp_path: Path) -> None:
+async def test_a_fight_has_buttons_and_is_exported_with_its_story(tmp_path: Path) -> None:
     async with playing(tmp_path, Writer()) as talk:
         await talk.say(START)
         await talk.say("/story cast Mira: a diver")

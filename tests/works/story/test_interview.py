@@ -38,7 +38,9 @@ async def nodes(talk: Talk) -> list[Any]:
     return [node.kind for node in whole[2]]
 
 
-async def test_a_character_answers_from_what_it_was_there_for(tmp_path: Path, service: Service) -> None:
+async def test_a_character_answers_only_from_scenes_it_was_present_in(
+    tmp_path: Path, service: Service
+) -> None:
     async with playing(tmp_path / "data", service) as talk:
         await told(talk, service)
         await talk.say("/story safety --lines wasps")
@@ -72,7 +74,9 @@ async def test_a_character_answers_from_what_it_was_there_for(tmp_path: Path, se
         assert "f-fear" not in texts(await talk.say("/story recall the deep fear"))
 
 
-async def test_nobody_is_asked_in_vain(tmp_path: Path, service: Service) -> None:
+async def test_an_interview_without_a_character_or_a_question_is_refused(
+    tmp_path: Path, service: Service
+) -> None:
     async with playing(tmp_path / "data", service) as talk:
         assert "No story is played here" in str(await talk.say("/story interview Mira why?"))
         await talk.say(START)
@@ -88,7 +92,7 @@ async def test_nobody_is_asked_in_vain(tmp_path: Path, service: Service) -> None
         assert len(service.asked) == asked
 
 
-async def test_one_persons_interview_is_told_to_nobody_else(tmp_path: Path, service: Service) -> None:
+async def test_one_persons_interview_is_not_shown_to_others(tmp_path: Path, service: Service) -> None:
     async with playing(tmp_path / "data", service) as talk:
         await told(talk, service)
         assert talk.app is not None

@@ -53,7 +53,7 @@ async def remembers(talk: Talk, text: str) -> None:
     await logs_of(talk.app.resources.stories).append(played, extracted)
 
 
-async def test_a_character_outlives_a_story_with_and_without_what_they_lived(tmp_path: Path) -> None:
+async def test_a_character_outlives_a_story_with_or_without_their_memories(tmp_path: Path) -> None:
     writer = Writer()
     async with playing(tmp_path, writer) as talk:
         await two_stories(talk)
@@ -106,7 +106,7 @@ async def test_only_its_player_keeps_a_character(tmp_path: Path) -> None:
         assert "keep nothing" in await told(talk, "keep", who="bia")
 
 
-async def test_stories_share_a_worlds_lore(tmp_path: Path) -> None:
+async def test_stories_of_a_world_share_its_lore(tmp_path: Path) -> None:
     writer = Writer()
     async with playing(tmp_path, writer) as talk:
         await two_stories(talk)
@@ -135,7 +135,7 @@ async def test_stories_share_a_worlds_lore(tmp_path: Path) -> None:
         )
 
 
-async def test_a_kept_world_goes_with_the_words_of_who_wrote_them(tmp_path: Path) -> None:
+async def test_a_kept_world_loses_the_words_of_a_deleted_author(tmp_path: Path) -> None:
     async with playing(tmp_path, Writer()) as talk:
         await two_stories(talk)
         assert talk.app is not None
@@ -157,7 +157,7 @@ async def test_a_kept_world_goes_with_the_words_of_who_wrote_them(tmp_path: Path
         assert await library.get("other", world.id) is None
 
 
-async def test_a_card_comes_in_and_goes_out_of_the_library(tmp_path: Path) -> None:
+async def test_cards_are_imported_to_and_exported_from_the_library(tmp_path: Path) -> None:
     picture = a_png((b"tEXt", b"ccv3\0" + b64(V3)))
     async with playing(tmp_path, Writer()) as talk:
         await talk.say(START)

@@ -21,7 +21,7 @@ from tests.works.story.tale import shown
 HERE = Place("terminal", "local", "terminal", "t")
 
 
-async def test_what_is_appended_twice_is_there_once_and_what_was_withdrawn_stays_so(tmp_path: Path) -> None:
+async def test_a_node_appended_twice_exists_once_and_stays_withdrawn(tmp_path: Path) -> None:
     db = await Database.open("sqlite+aiosqlite:///:memory:")
     stories = Stories(db)
     logs = Logs(stories)
@@ -54,7 +54,7 @@ class Asked(Stories):
         return await super().news(space, story, branch, after)
 
 
-async def test_news_are_asked_for_only_after_something_was_written() -> None:
+async def test_the_database_is_asked_for_changes_only_after_a_write() -> None:
     db = await Database.open("sqlite+aiosqlite:///:memory:")
     try:
         stories = Asked(db)
@@ -78,7 +78,7 @@ async def test_news_are_asked_for_only_after_something_was_written() -> None:
         await db.close()
 
 
-async def test_how_a_branch_stood_is_read_once_until_words_are_withdrawn() -> None:
+async def test_a_branchs_earlier_state_is_read_once_until_words_are_withdrawn() -> None:
     db = await Database.open("sqlite+aiosqlite:///:memory:")
     try:
         stories = Stories(db)
@@ -103,7 +103,7 @@ async def test_how_a_branch_stood_is_read_once_until_words_are_withdrawn() -> No
         await db.close()
 
 
-async def test_an_earlier_state_holds_no_turn_twice_and_does_not_change() -> None:
+async def test_an_earlier_state_has_no_turn_twice_and_does_not_change() -> None:
     db = await Database.open("sqlite+aiosqlite:///:memory:")
     try:
         stories = Stories(db)
@@ -130,7 +130,7 @@ async def test_an_earlier_state_holds_no_turn_twice_and_does_not_change() -> Non
         await db.close()
 
 
-async def test_names_that_recur_are_in_memory_once() -> None:
+async def test_repeated_names_are_in_memory_once() -> None:
     db = await Database.open("sqlite+aiosqlite:///:memory:")
     try:
         stories = Stories(db)
@@ -177,7 +177,7 @@ async def test_long_branches_leave_memory_before_short_ones_would() -> None:
         await db.close()
 
 
-async def test_the_logs_of_a_storage_are_one_and_go_with_it(tmp_path: Path) -> None:
+async def test_a_storage_has_one_set_of_logs_that_is_closed_with_it(tmp_path: Path) -> None:
     database = await Database.open(f"sqlite+aiosqlite:///{tmp_path / 'log.db'}")
     stories = Stories(database)
     logs = logs_of(stories)

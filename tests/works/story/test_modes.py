@@ -7,7 +7,7 @@ from pathlib import Path
 from tests.works.story.writer import START, Writer, last, playing, request, texts
 
 
-async def test_a_vote_is_counted_by_going_on(tmp_path: Path, writer: Writer) -> None:
+async def test_continuing_counts_the_votes(tmp_path: Path, writer: Writer) -> None:
     async with playing(tmp_path, writer) as talk:
         await talk.say(START + " --mode vote")
         assert "Nobody has voted yet" in str(await talk.say("/story continue"))
@@ -57,7 +57,7 @@ async def test_the_votes_are_counted_and_the_winner_is_played(tmp_path: Path, wr
         assert "Call into the dark." in last(writer.scenes[-1])
 
 
-async def test_a_version_that_was_flipped_to_has_no_votes_to_count(tmp_path: Path, writer: Writer) -> None:
+async def test_a_version_that_people_flipped_to_has_no_votes(tmp_path: Path, writer: Writer) -> None:
     async with playing(tmp_path, writer) as talk:
         await talk.say(START + " --mode vote")
         await talk.say("/story retry")

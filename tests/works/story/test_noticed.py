@@ -15,9 +15,7 @@ from tests.works.story.writer import START, texts
 OFFER = "/story enlist -- "
 
 
-async def test_somebody_who_keeps_coming_up_is_offered_once_and_added(
-    tmp_path: Path, service: Service
-) -> None:
+async def test_a_recurring_person_is_offered_once_and_added(tmp_path: Path, service: Service) -> None:
     seen = [standing("Bo", mood="sly"), standing("Mira"), standing("Zoe", present=False)]
     memory = {"character": "Bo", "kind": "action", "text": "He stole the lamp."}
     async with playing(tmp_path / "data", service) as talk:
@@ -45,7 +43,7 @@ async def test_somebody_who_keeps_coming_up_is_offered_once_and_added(
         assert "**Bo**: a smuggler" in texts(await talk.say("/story cast")), "a late press changes no sheet"
 
 
-async def test_who_was_added_goes_with_the_scene(tmp_path: Path, service: Service) -> None:
+async def test_an_added_person_is_removed_with_the_scene(tmp_path: Path, service: Service) -> None:
     async with playing(tmp_path / "data", service) as talk:
         for number in range(1, 4):
             service.finds(characters=[standing("Bo")])
@@ -62,7 +60,7 @@ async def test_who_was_added_goes_with_the_scene(tmp_path: Path, service: Servic
         assert "No scene suggests “Zoe” for the cast. To add somebody: `/story cast Zoe: …`" in unknown
 
 
-def test_nobody_is_offered_who_was_offered_or_in_the_cast_or_plays() -> None:
+def test_cast_members_players_and_earlier_offers_are_not_offered() -> None:
     tale = Tale()
     names = ("Bo", "Ana", "Mira", "Kai", "Zoe", "Eli", "Narrator")
     tale.add("cast", {"name": "Mira", "sheet": {"about": "a diver"}})

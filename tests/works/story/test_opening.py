@@ -16,7 +16,7 @@ from tests.promises.talk import settings, talking
 from tests.works.story.writer import START, Writer, choices, ended, last, playing, request, texts
 
 
-async def test_a_story_is_open_to_who_began_it_or_took_a_turn_and_where_it_is_played(
+async def test_a_story_can_be_opened_by_its_author_its_players_and_in_its_place(
     tmp_path: Path, writer: Writer
 ) -> None:
     """Threads of one channel may be private, so that a story is not the whole channel's."""
@@ -66,7 +66,7 @@ async def test_an_imported_story_is_anybodys_until_somebody_opens_it(tmp_path: P
         assert copy.story.id not in [story.id for story in await stories.open_to("local", "cai")]
 
 
-async def test_a_story_that_is_taken_back_loses_its_title_and_can_still_be_opened(
+async def test_a_story_whose_start_is_undone_loses_its_title_and_can_still_be_opened(
     tmp_path: Path, writer: Writer
 ) -> None:
     async with playing(tmp_path, writer) as talk:
@@ -86,9 +86,7 @@ def elsewhere(id: str, who: str, verb: str, text: str = "") -> Request:
     return Request(id, place, Author(who, who), "story", verb, text=text)
 
 
-async def test_a_branch_is_played_in_one_thread_and_taken_back_with_a_press(
-    tmp_path: Path, writer: Writer
-) -> None:
+async def test_a_branch_is_played_in_one_thread_and_a_button_moves_it(tmp_path: Path, writer: Writer) -> None:
     async with playing(tmp_path, writer) as talk:
         await talk.say(START)
         (await ended(talk, request("knocks", "I knock.", who="Bia")))
@@ -120,7 +118,9 @@ async def test_a_branch_is_played_in_one_thread_and_taken_back_with_a_press(
         assert "number 7" in texts(await talk.say("I wait."))
 
 
-async def test_two_threads_that_play_one_branch_at_once_mix_no_turns(tmp_path: Path, writer: Writer) -> None:
+async def test_two_threads_that_play_one_branch_at_once_do_not_mix_turns(
+    tmp_path: Path, writer: Writer
+) -> None:
     async with playing(tmp_path, writer) as talk:
         await talk.say(START)
         await ended(talk, request("knocks", "I knock.", who="Bia"))
@@ -155,7 +155,7 @@ async def test_two_threads_that_play_one_branch_at_once_mix_no_turns(tmp_path: P
             assert before.text in [message["content"] for message in writer.scenes[n]["messages"]], scene.act
 
 
-async def test_a_branch_has_a_thread_of_its_own_and_the_old_one_goes_on(
+async def test_a_new_branch_has_its_own_thread_and_the_old_one_continues(
     tmp_path: Path, writer: Writer
 ) -> None:
     async with playing(tmp_path, writer) as talk:

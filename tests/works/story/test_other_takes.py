@@ -44,7 +44,7 @@ class Prompter(Writer):
         return super().__call__(asked)
 
 
-async def test_a_hint_is_for_one_version_alone_and_is_kept_with_it(tmp_path: Path) -> None:
+async def test_a_hint_is_for_one_version_and_stored_with_it(tmp_path: Path) -> None:
     writer = Prompter()
     async with playing(tmp_path, writer) as talk:
         await talk.say(START)
@@ -66,7 +66,7 @@ async def test_a_hint_is_for_one_version_alone_and_is_kept_with_it(tmp_path: Pat
         assert HINT not in str(writer.scenes[-1]), "no scene after it is written by it"
 
 
-async def test_a_hint_is_data(tmp_path: Path) -> None:
+async def test_a_hint_is_sent_as_data(tmp_path: Path) -> None:
     writer = Prompter()
     async with playing(tmp_path, writer) as talk:
         await talk.say(START)
@@ -75,7 +75,7 @@ async def test_a_hint_is_data(tmp_path: Path) -> None:
         assert asked.count("</wish>") == 1
 
 
-async def test_a_hint_goes_with_its_author_and_with_a_stop_card(tmp_path: Path) -> None:
+async def test_a_hint_is_deleted_with_its_author_and_by_a_stop_card(tmp_path: Path) -> None:
     for at, how in enumerate(("/privacy delete --yes", "/story stopcard")):
         writer = Prompter()
         (tmp_path / str(at)).mkdir()
@@ -90,7 +90,7 @@ async def test_a_hint_goes_with_its_author_and_with_a_stop_card(tmp_path: Path) 
                     await asyncio.sleep(0.02)
 
 
-async def test_suggestions_are_played_or_changed_first(tmp_path: Path) -> None:
+async def test_suggestions_can_be_played_or_edited_first(tmp_path: Path) -> None:
     writer = Prompter()
     async with playing(tmp_path, writer) as talk:
         await talk.say(f"{START} --cast 'Mira: a diver'")
@@ -141,7 +141,7 @@ async def test_a_story_ends_with_its_own_task_and_offers_itself_as_a_book(tmp_pa
         assert "Export as EPUB" not in [choice["label"] for choice in choices(on)]
 
 
-async def test_a_hidden_scene_counts_and_is_in_no_prompt_until_it_is_shown_again(tmp_path: Path) -> None:
+async def test_a_hidden_scene_counts_but_is_in_no_prompt_until_it_is_shown_again(tmp_path: Path) -> None:
     writer = Prompter()
     async with playing(tmp_path, writer) as talk:
         await talk.say(START)
@@ -166,7 +166,7 @@ async def test_a_hidden_scene_counts_and_is_in_no_prompt_until_it_is_shown_again
         assert "There is no scene" in str(await talk.say("/story hide the lamp"))
 
 
-async def test_another_version_leaves_out_what_was_hidden_since(tmp_path: Path) -> None:
+async def test_another_version_leaves_out_scenes_hidden_since(tmp_path: Path) -> None:
     writer = Prompter()
     async with playing(tmp_path, writer) as talk:
         await talk.say(START)
@@ -196,7 +196,7 @@ class Cutting(Prompter):
         return super().__call__(asked)
 
 
-async def test_a_scene_that_was_cut_off_is_written_on_in_its_own_message(tmp_path: Path) -> None:
+async def test_a_scene_that_was_cut_off_is_continued_in_its_own_message(tmp_path: Path) -> None:
     writer = Cutting()
     async with playing(tmp_path, writer) as talk:
         await talk.say(START)
@@ -214,7 +214,7 @@ async def test_a_scene_that_was_cut_off_is_written_on_in_its_own_message(tmp_pat
         assert "3 scenes" in texts(await talk.say("/story show"))
 
 
-async def test_nothing_is_added_by_a_refusal_and_what_was_there_is_a_version(tmp_path: Path) -> None:
+async def test_a_refusal_adds_nothing_and_the_old_text_is_a_version(tmp_path: Path) -> None:
     writer = Cutting()
     async with playing(tmp_path, writer) as talk:
         await talk.say(START)
@@ -229,7 +229,7 @@ async def test_nothing_is_added_by_a_refusal_and_what_was_there_is_a_version(tmp
         assert "Version 1 of 2" in texts(await talk.say("/story flip back"))
 
 
-async def test_what_is_written_on_stops_before_it_acts_for_a_player(tmp_path: Path) -> None:
+async def test_a_continuation_stops_before_it_acts_for_a_player(tmp_path: Path) -> None:
     writer = Cutting()
     async with playing(tmp_path, writer) as talk:
         await talk.say(f"{START} --cast 'Mira: a diver'")
@@ -274,7 +274,7 @@ harbour:
 """
 
 
-async def test_a_stop_card_in_the_middle_leaves_nothing_of_what_is_written_on(tmp_path: Path) -> None:
+async def test_a_stop_card_in_the_middle_leaves_nothing_of_the_continuation(tmp_path: Path) -> None:
     gate = asyncio.Event()
 
     class Held(Cutting):
@@ -302,7 +302,7 @@ async def test_a_stop_card_in_the_middle_leaves_nothing_of_what_is_written_on(tm
         assert "bell begins" not in stored(tmp_path)
 
 
-async def test_the_demo_models_choices_come_back_with_their_scene(
+async def test_the_demo_models_choices_return_with_their_scene(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     able = Models.capabilities

@@ -49,7 +49,7 @@ OTHERWISE = (
 
 
 @pytest.mark.parametrize("text", [LINES, *OTHERWISE])
-def test_an_outline_is_read_out_of_whatever_was_written(text: str) -> None:
+def test_an_outline_is_parsed_from_any_text(text: str) -> None:
     assert read_outline(text, 2) == WANTED
 
 
@@ -67,11 +67,11 @@ def test_an_outline_is_read_out_of_whatever_was_written(text: str) -> None:
         '{"title": 7, "events": {"a": 1}}',
     ],
 )
-def test_what_is_none_gives_no_title(text: str) -> None:
+def test_a_text_without_an_outline_gives_no_title(text: str) -> None:
     assert read_outline(text, 4).title == ""
 
 
-def test_an_outline_is_cut_to_what_a_chapter_holds() -> None:
+def test_an_outline_is_cut_to_a_chapters_limit() -> None:
     long = read_outline("title: " + "t" * 999 + "\nevent: " + "e" * 9_999 + "\nclimax: " + "c" * 9_999, 4)
     assert (len(long.title), len(long.events[0]), len(long.fields["climax"])) == (100, 300, 1_000)
 

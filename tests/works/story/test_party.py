@@ -94,7 +94,7 @@ async def test_the_game_master_skips_the_absent_and_hands_over(tmp_path: Path) -
         assert "Only the game master" in await told(talk, "mode", "gm", who="ana")
 
 
-async def test_a_window_is_refused_with_the_sentence_of_its_run_and_changes_nothing(tmp_path: Path) -> None:
+async def test_a_refused_form_shows_the_runs_sentence_and_changes_nothing(tmp_path: Path) -> None:
     refused = {
         "whisper": ("psst", "Zoe: psst", f"Bia: {'x' * 1_001}"),
         "play": ("Zoe",),
@@ -143,7 +143,7 @@ async def test_a_window_is_refused_with_the_sentence_of_its_run_and_changes_noth
         ("off", "any time"),
     ],
 )
-async def test_how_long_a_turn_may_take_is_said_in_words(tmp_path: Path, typed: str, sentence: str) -> None:
+async def test_the_time_for_a_turn_is_shown_in_words(tmp_path: Path, typed: str, sentence: str) -> None:
     async with playing(tmp_path, Writer()) as talk:
         await begin(talk)
         assert sentence in await told(talk, "deadline", typed)
@@ -152,7 +152,7 @@ async def test_how_long_a_turn_may_take_is_said_in_words(tmp_path: Path, typed: 
             assert "Example" in await told(talk, "deadline", wrong)
 
 
-async def test_a_turn_that_takes_too_long_is_passed_on_after_a_restart_too(tmp_path: Path) -> None:
+async def test_a_turn_that_takes_too_long_is_passed_even_after_a_restart(tmp_path: Path) -> None:
     writer = Writer()
     async with playing(tmp_path, writer) as talk:
         await begin(talk)
@@ -216,7 +216,7 @@ async def rows_become(talk: Talk, meant: Callable[[list[ScheduleRow]], bool]) ->
             await asyncio.sleep(0.01)
 
 
-async def test_votes_are_counted_when_their_time_is_up_after_a_restart_too(tmp_path: Path) -> None:
+async def test_votes_are_counted_when_their_time_is_up_even_after_a_restart(tmp_path: Path) -> None:
     writer = Writer()
     async with playing(tmp_path, writer) as talk:
         await begin(talk, mode="vote")
@@ -243,7 +243,7 @@ async def test_votes_are_counted_when_their_time_is_up_after_a_restart_too(tmp_p
         assert "At the table: Ana, Bia." in await told(talk, "whisper", "Zoe: hello"), "the table is nobody"
 
 
-async def test_votes_of_a_mature_story_are_not_played_where_no_adults_are_among_themselves_any_more(
+async def test_votes_of_a_mature_story_are_not_played_where_minors_may_be_present(
     tmp_path: Path,
 ) -> None:
     writer = Writer()
@@ -268,7 +268,7 @@ async def refusing(place: Place) -> bool:
     return False
 
 
-async def test_a_game_master_who_does_not_come_is_not_waited_for_for_ever(tmp_path: Path) -> None:
+async def test_the_table_does_not_wait_for_ever_for_a_game_master(tmp_path: Path) -> None:
     writer = Writer()
     async with playing(tmp_path, writer) as talk:
         await begin(talk, mode="gm")
@@ -294,7 +294,7 @@ async def test_a_game_master_who_does_not_come_is_not_waited_for_for_ever(tmp_pa
         assert len(await due(talk)) == 1
 
 
-async def test_what_is_left_of_a_player_who_has_their_data_deleted(tmp_path: Path) -> None:
+async def test_deleting_a_players_data_removes_their_id_and_words_from_the_table(tmp_path: Path) -> None:
     async with playing(tmp_path, Writer()) as talk:
         await begin(talk)
         await asks(talk, "join", "Mira", who="bia")
@@ -338,7 +338,7 @@ async def test_a_thread_whose_branch_is_played_elsewhere_waits_for_nobody(tmp_pa
 
 
 @pytest.mark.slow
-async def test_what_was_missed_is_told_since_ones_last_turn(tmp_path: Path) -> None:
+async def test_a_recap_of_missed_scenes_starts_at_the_persons_last_turn(tmp_path: Path) -> None:
     writer = Writer()
     async with playing(tmp_path, writer) as talk:
         await begin(talk, mode="free")
@@ -351,7 +351,7 @@ async def test_what_was_missed_is_told_since_ones_last_turn(tmp_path: Path) -> N
         assert "You have missed nothing" in await told(talk, "missed", who="ana")
 
 
-async def test_who_leads_from_now_on_is_at_the_table_before_they_have_played(tmp_path: Path) -> None:
+async def test_a_new_game_master_is_at_the_table_before_they_have_played(tmp_path: Path) -> None:
     async with playing(tmp_path, Writer()) as talk:
         await begin(talk, mode="free")
         for verb in ("join", "leave"):
@@ -361,7 +361,7 @@ async def test_who_leads_from_now_on_is_at_the_table_before_they_have_played(tmp
         assert await asks(talk, "gm", "nobody", who="zoe") == "failed"
 
 
-async def test_a_whisper_finds_the_table_and_none_is_taken_that_everybody_could_read(tmp_path: Path) -> None:
+async def test_a_whisper_finds_its_table_and_is_refused_where_everybody_could_read_it(tmp_path: Path) -> None:
     async with playing(tmp_path, Writer()) as talk:
         await begin(talk, mode="free")
         await asks(talk, "join", "Mira", who="bia")
@@ -382,7 +382,7 @@ async def test_a_whisper_finds_the_table_and_none_is_taken_that_everybody_could_
     ("locale", "sentence"),
     [("en", "A whisper for Bia"), pytest.param("pt-BR", "Um cochicho para Bia", marks=pytest.mark.slow)],
 )
-async def test_a_whisper_is_for_two_people_alone(tmp_path: Path, locale: str, sentence: str) -> None:
+async def test_only_two_people_see_a_whisper(tmp_path: Path, locale: str, sentence: str) -> None:
     writer = Writer()
     async with playing(tmp_path, writer) as talk:
         await begin(talk, mode="free")
@@ -414,7 +414,7 @@ async def test_a_whisper_is_for_two_people_alone(tmp_path: Path, locale: str, se
 
 
 @pytest.mark.slow
-async def test_a_whisper_that_nobody_would_hear_is_refused_in_a_sentence(tmp_path: Path) -> None:
+async def test_a_whisper_without_a_listener_is_refused_with_a_sentence(tmp_path: Path) -> None:
     async with playing(tmp_path, Writer()) as talk:
         await begin(talk, mode="free")
         await asks(talk, "join", who="bia")

@@ -12,7 +12,7 @@ from tests.works.story.writer import START, Writer, last, playing
 BREATH = "She let out a breath she had not known she was holding."
 
 
-def test_a_phrase_of_several_scenes_is_told_once_and_whole() -> None:
+def test_a_repeated_phrase_is_reported_once_and_complete() -> None:
     scenes = [f"{BREATH} {prose(n)}" for n in range(3)]
     assert "a breath she had not known she was" in overused(scenes, (), 3)
     assert str(overused(scenes, (), 3)).count("known") == 1
@@ -28,7 +28,7 @@ def test_names_and_small_words_are_no_phrases() -> None:
     assert overused(["They reach the Gilded Heron now."] * 3, (), 3) == []
 
 
-def test_no_more_than_so_many_the_most_frequent_first() -> None:
+def test_only_the_most_frequent_phrases_are_reported() -> None:
     lines = [f"{letter * 3} {letter * 4} {letter * 5}" for letter in "bcdefghijk"]
     scenes = [". ".join(lines)] * 3 + [lines[3]]
     told = overused(scenes, (), 3)
@@ -36,7 +36,7 @@ def test_no_more_than_so_many_the_most_frequent_first() -> None:
     assert told[0] == lines[3]
 
 
-async def test_the_writer_is_told_behind_what_stays_the_same(tmp_path: Path) -> None:
+async def test_phrases_come_after_the_cached_part_of_the_prompt(tmp_path: Path) -> None:
     writer = Writer()
     async with playing(tmp_path, writer) as talk:
         writer.next.append(Reply(f"{BREATH} The door is shut."))

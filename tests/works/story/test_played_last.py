@@ -16,7 +16,7 @@ from tests.works.story.tale import Tale, prose
 from tests.works.story.writer import Writer
 
 
-async def test_the_story_played_last_is_made_ready_and_nobody_is_asked(tmp_path: Path) -> None:
+async def test_the_story_played_last_is_prepared_without_a_model_call(tmp_path: Path) -> None:
     writer = Writer()
     async with WIRES["chat"].service(writer) as service:
         config = settings(tmp_path / "data", service)
@@ -43,7 +43,7 @@ class Asked(dict[str, Any]):
         return super().get(key, default)
 
 
-def test_a_turn_goes_on_from_what_was_found_for_the_turn_before() -> None:
+def test_a_turn_reuses_the_search_of_the_turn_before() -> None:
     tale, frame = Tale(), Frame("s", "t", tokens=3_000, answer=9)
     story = tale.story
     for n in range(120):

@@ -56,7 +56,9 @@ def players(turn: str = "I light the lamp.", *, by: str = "Mira", intent: str = 
         ("The captain asked Bo to step back.", "I light the lamp.", []),
     ],
 )
-def test_who_is_spoken_or_acted_for(passage: str, turn: str, found: list[str]) -> None:
+def test_the_code_recognises_for_whom_a_scene_speaks_or_acts(
+    passage: str, turn: str, found: list[str]
+) -> None:
     assert players(turn).acted_for(passage) == found
 
 
@@ -84,17 +86,17 @@ def test_a_character_is_known_by_a_part_of_its_name_and_by_the_storys_person(
     assert bool(watching.acted_for(passage)) == acted
 
 
-def test_a_part_that_two_names_share_is_nobodys() -> None:
+def test_a_part_that_two_names_share_identifies_nobody() -> None:
     assert forms("Mira Vale", ["Bo Vale", "Mira Vale"]) == ("Mira Vale", "Mira")
 
 
-def test_where_everybody_goes_on_only_lines_and_decisions_count() -> None:
+def test_if_everybody_goes_on_only_speech_and_decisions_count() -> None:
     goes_on = players("", by="")
     assert goes_on.acted_for("Bo nods and lifts his pack.") == []
     assert goes_on.acted_for("Bo refuses.") == ["Bo"]
 
 
-def test_what_somebody_wants_to_do_is_the_scenes_to_tell() -> None:
+def test_a_players_announced_action_may_be_told_by_the_scene() -> None:
     wanting = players("So be it.", by="", intent="I warn the harbour master.")
     assert wanting.acted_for("“Close the gates,” Bo said. Bo opened the window.") == []
     assert wanting.acted_for("“Close the gates,” Mira said.") == ["Mira"]
@@ -104,7 +106,9 @@ def test_what_somebody_wants_to_do_is_the_scenes_to_tell() -> None:
     st.lists(st.sampled_from([WIND, LINE, GULL, " ", "\n\n", "“Go. Now.", "— Vamos. ", "Bo nods. ", "…"])),
     st.data(),
 )
-def test_however_a_scene_comes_in_the_same_of_it_is_shown(parts: list[str], data: st.DataObject) -> None:
+def test_the_pieces_in_which_a_scene_arrives_do_not_change_what_is_shown(
+    parts: list[str], data: st.DataObject
+) -> None:
     text = "".join(parts)
     cuts = sorted(data.draw(st.lists(st.integers(0, len(text)))))
     for stop in (True, False):
@@ -119,7 +123,7 @@ def test_however_a_scene_comes_in_the_same_of_it_is_shown(parts: list[str], data
         assert stop or told == text
 
 
-def test_a_line_is_not_shown_before_it_is_known_whose_it_is() -> None:
+def test_a_line_is_shown_once_its_speaker_is_known() -> None:
     watched = WatchedScene(players(), stop=True)
     assert watched.feed(WIND + "“Stay here. ") == WIND
     assert watched.feed("I go alone.” ") == ""
@@ -170,7 +174,7 @@ async def played(tmp_path: Path, writer: SceneVerbs, *then: str, toml: str = "")
         return shown
 
 
-async def test_a_scene_that_acts_for_a_player_is_written_on_once_more(tmp_path: Path) -> None:
+async def test_a_scene_that_acts_for_a_player_is_continued_once_more(tmp_path: Path) -> None:
     writer = SceneVerbs(GULL)
     shown = await played(tmp_path, writer)
     assert texts(shown).strip() == WIND + GULL, "what was shown stays, and what acts for her is never seen"
@@ -182,7 +186,9 @@ async def test_a_scene_that_acts_for_a_player_is_written_on_once_more(tmp_path: 
 
 
 @pytest.mark.parametrize(("again", "shown"), [("Mira agrees at once.", "Mira agrees at once."), ("", LINE)])
-async def test_one_that_does_so_again_is_shown_with_a_word(tmp_path: Path, again: str, shown: str) -> None:
+async def test_a_scene_that_does_so_again_is_shown_with_a_note(
+    tmp_path: Path, again: str, shown: str
+) -> None:
     events = await played(tmp_path, SceneVerbs(again))
     assert texts(events).strip() == WIND + shown
     assert "speaks or acts for Mira" in str(events)
@@ -190,13 +196,13 @@ async def test_one_that_does_so_again_is_shown_with_a_word(tmp_path: Path, again
     assert {"Walk away.", "Write it another way"} <= set(offered), "it is gone on from as from any other"
 
 
-async def test_that_word_stays_when_the_scene_is_shown_once_more(tmp_path: Path) -> None:
+async def test_the_note_stays_when_the_scene_is_shown_again(tmp_path: Path) -> None:
     events = await played(tmp_path, SceneVerbs(LINE), "/story retry", "/story flip 1")
     (changed,) = (event for event in events if event["event"] == "changed")
     assert "speaks or acts for Mira" in str(changed)
 
 
-async def test_it_is_left_as_it_is_where_nobody_wants_that(tmp_path: Path) -> None:
+async def test_scenes_are_unchanged_if_the_setting_is_off(tmp_path: Path) -> None:
     writer = SceneVerbs(GULL)
     shown = await played(tmp_path, writer, toml="[story]\nask_again = false\n")
     assert texts(shown).strip() == WIND + LINE

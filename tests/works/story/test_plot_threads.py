@@ -32,7 +32,9 @@ def lines(events: list[dict[str, object]]) -> list[str]:
     return [line for line in texts(events).splitlines() if line.startswith(("-", "**"))]
 
 
-async def test_threads_are_read_out_of_scenes_and_corrected(tmp_path: Path, service: Service) -> None:
+async def test_plot_threads_are_extracted_from_scenes_and_can_be_corrected(
+    tmp_path: Path, service: Service
+) -> None:
     async with playing(tmp_path / "data", service) as talk:
         await talk.say(START)
         await looked_into(talk, 1)
@@ -112,7 +114,7 @@ async def test_threads_survive_an_export(tmp_path: Path, service: Service) -> No
         assert lines(await talk.say("/story threads")) == before
 
 
-def test_a_line_that_changes_no_thread_says_how() -> None:
+def test_an_invalid_edit_of_threads_explains_the_format() -> None:
     tale = Tale()
     turn = tale.turn("I wait.", "Rain.")
     tale.add("thread", {"id": "a", "text": "Who?", "open": True}, turn)
@@ -126,7 +128,7 @@ def test_a_line_that_changes_no_thread_says_how() -> None:
     assert parse_change(tale.story, "abra " + "é" * 999, "new") == Thread("new", "é" * CHARS, 1)
 
 
-def test_a_later_version_brings_its_own_threads_and_a_correction_before_it_is_older() -> None:
+def test_a_later_version_replaces_threads_and_earlier_corrections() -> None:
     tale = Tale()
     turn = tale.turn("I wait.", "Rain.")
     first = tale.nodes[-1].id
@@ -155,7 +157,7 @@ def test_the_extractor_is_asked_about_what_was_open_before_the_scene() -> None:
     )
 
 
-def test_what_is_open_already_is_not_opened_again() -> None:
+def test_an_open_thread_is_not_opened_again() -> None:
     assert new_texts(["…", "Who is it", "Why?", "why", "How?"], [KeyEvent("a", "Who is it?")]) == [
         "why",
         "How?",

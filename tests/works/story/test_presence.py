@@ -130,7 +130,7 @@ async def test_nobody_recalls_a_secret_without_having_been_there(memory: Memory,
             assert "gone" not in told
 
 
-def test_of_a_chat_log_who_speaks_in_a_scene_was_in_it_and_nobody_by_a_players_name() -> None:
+def test_in_a_chat_log_speakers_are_present_and_player_names_do_not_count() -> None:
     tale = Tale()
     for group, name in (("1", "Gina"), ("1", "Jon"), ("2", "Jon"), ("3", "Ana")):
         body = {"mode": "say", "text": "Hello.", "name": name, "label": f"{group}{name}", "group": group}
@@ -144,7 +144,7 @@ def test_of_a_chat_log_who_speaks_in_a_scene_was_in_it_and_nobody_by_a_players_n
     assert known_name(tale.story, "Mira") == ""
 
 
-def test_another_version_has_nobody_in_it_until_it_is_looked_into() -> None:
+def test_another_version_has_nobody_present_until_it_is_read() -> None:
     tale = Told(Random(1))
     turn = tale.add("act", {"mode": "act", "text": "I wait.", "name": "Ana"})
     tale.scene("Zoe is there.", {"Zoe"}, turn)
@@ -157,7 +157,9 @@ def test_another_version_has_nobody_in_it_until_it_is_looked_into() -> None:
     assert turns_unknown_to(tale.story, "Zoe") == set()
 
 
-async def test_players_recall_for_a_character_what_the_extractor_has_seen_it_in(tmp_path: Path) -> None:
+async def test_players_recall_for_a_character_the_scenes_in_which_the_extractor_saw_it(
+    tmp_path: Path,
+) -> None:
     service = Service()
     async with playing(tmp_path / "data", service) as talk:
         secrets = ("The vault opens at dawn.", "The vault opens at dusk.")

@@ -28,7 +28,7 @@ duel:
 """
 
 
-async def test_a_dozen_presets_come_along_in_both_languages() -> None:
+async def test_a_dozen_presets_are_built_in_in_both_languages() -> None:
     presets = await Presets().all()
     assert list(presets) == [
         *("rivals", "old-friends", "mentor-and-student", "secret-lovers", "siblings", "enemies-with-a-truce"),
@@ -52,7 +52,7 @@ def test_the_guidance_names_the_two_and_reads_nothing_in_their_names() -> None:
     ]
 
 
-async def test_a_file_of_ones_own_is_laid_over_those_that_come_along(tmp_path: Path) -> None:
+async def test_an_own_file_overrides_the_built_in_presets(tmp_path: Path) -> None:
     own = tmp_path / "own.yml"
     own.write_text(
         "# mine\n" + DUEL + DUEL.replace("duel:", "rivals:").replace("Duel,", "Foes,"), encoding="utf-8"
@@ -64,7 +64,7 @@ async def test_a_file_of_ones_own_is_laid_over_those_that_come_along(tmp_path: P
     assert presets["siblings"] == (await Presets().all())["siblings"]
 
 
-async def test_a_file_that_changes_is_read_again_and_a_broken_one_is_not_taken(tmp_path: Path) -> None:
+async def test_a_changed_file_is_read_again_and_a_broken_one_is_ignored(tmp_path: Path) -> None:
     own = tmp_path / "own.yml"
     own.write_text(DUEL, encoding="utf-8")
     os.utime(own, ns=(1, 1))
@@ -78,7 +78,7 @@ async def test_a_file_that_changes_is_read_again_and_a_broken_one_is_not_taken(t
     assert "feud" in await presets.all()
 
 
-async def test_a_file_is_read_when_it_is_asked_for_and_once(tmp_path: Path) -> None:
+async def test_a_file_is_read_once_and_only_when_needed(tmp_path: Path) -> None:
     own = tmp_path / "own.yml"
     presets = Presets(own)
     with pytest.raises(UserError, match=r"story\.preset_gone"):
@@ -89,7 +89,7 @@ async def test_a_file_is_read_when_it_is_asked_for_and_once(tmp_path: Path) -> N
     assert await presets.all() is read
 
 
-def test_yaml_waits_until_a_preset_is_asked_for() -> None:
+def test_yaml_is_imported_only_when_a_preset_is_needed() -> None:
     modules = "bot.works.story.world.presets, bot.works.story.turn.dice, bot.works.story.world.lorebook"
     code = f"import sys, {modules}; print(*sys.modules)"
     seen = subprocess.run(
@@ -136,7 +136,7 @@ WRONG = {
 
 
 @pytest.mark.parametrize("wrong", WRONG)
-def test_a_mistake_is_told_with_its_line(wrong: str) -> None:
+def test_a_mistake_is_reported_with_its_line(wrong: str) -> None:
     text, key, line = WRONG[wrong]
     with pytest.raises(UserError) as refused:
         parse(text, "own.yml")
@@ -154,7 +154,7 @@ def test_a_mistake_is_told_with_its_line(wrong: str) -> None:
 @pytest.mark.parametrize(
     ("content", "key"), [(b"\xff\xfe", "gone"), (b"#" * (LARGEST_KB * 1000 + 1), "large")]
 )
-async def test_a_file_that_is_no_text_or_too_large_is_told(tmp_path: Path, content: bytes, key: str) -> None:
+async def test_a_binary_or_oversized_file_is_reported(tmp_path: Path, content: bytes, key: str) -> None:
     own = tmp_path / "own.yml"
     own.write_bytes(content)
     with pytest.raises(UserError) as refused:
@@ -163,7 +163,7 @@ async def test_a_file_that_is_no_text_or_too_large_is_told(tmp_path: Path, conte
     assert all("{" not in say(refused.value.key, **refused.value.values) for say in SAY.values())
 
 
-def test_what_yaml_reads_as_something_else_is_the_text_that_stands_there() -> None:
+def test_values_that_yaml_would_convert_stay_text() -> None:
     preset = parse(DUEL.replace("en: Duel", "en: No").replace("At dawn.", "1900"), "own.yml")["duel"]
     assert (preset.title["en"], preset.description["en"]) == ("No", "1900")
 

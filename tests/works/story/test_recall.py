@@ -42,7 +42,7 @@ async def test_a_moment_is_found_with_its_scene_and_why(tmp_path: Path, writer: 
         assert "3 scenes" in texts(await talk.say("/story show")), "to recall is no turn"
 
 
-async def test_a_moment_is_pinned_or_recalled_no_more_by_a_press(tmp_path: Path, writer: Writer) -> None:
+async def test_a_button_pins_a_moment_or_stops_recalling_it(tmp_path: Path, writer: Writer) -> None:
     async with playing(tmp_path, writer) as talk:
         await talk.say(START)
         writer.next.append(Reply(DRESS))
@@ -59,7 +59,7 @@ async def test_a_moment_is_pinned_or_recalled_no_more_by_a_press(tmp_path: Path,
         assert DRESS in str(writer.scenes[-1]["messages"]), "the story itself is as it was"
 
 
-async def test_a_recap_is_told_of_the_scenes_asked_for(tmp_path: Path, writer: Writer) -> None:
+async def test_a_recap_covers_the_requested_scenes(tmp_path: Path, writer: Writer) -> None:
     async with playing(tmp_path, writer) as talk:
         await talk.say(START)
         writer.next.append(Reply(DRESS))
@@ -84,7 +84,7 @@ async def test_a_recap_is_told_of_the_scenes_asked_for(tmp_path: Path, writer: W
         assert "3 scenes" in texts(await talk.say("/story show"))
 
 
-async def test_the_table_sees_how_full_the_window_is_and_with_what(tmp_path: Path, writer: Writer) -> None:
+async def test_the_table_sees_what_fills_the_context_window(tmp_path: Path, writer: Writer) -> None:
     async with playing(tmp_path, writer) as talk:
         assert "No story" in failed(await talk.say("/story context"))
         await talk.say(START)
@@ -113,13 +113,13 @@ async def test_the_table_sees_how_full_the_window_is_and_with_what(tmp_path: Pat
 @pytest.mark.parametrize(
     "since", ["me", "my turn", "since my last turn", "the last turn", "desde o meu último turno", "meu turno"]
 )
-def test_the_askers_own_turn_is_named_in_many_ways(since: str) -> None:
+def test_the_askers_own_turn_can_be_named_in_many_ways(since: str) -> None:
     assert OWN_TURN.fullmatch(since)
     assert not OWN_TURN.fullmatch(f"{since} 3")
 
 
 @pytest.mark.parametrize(("scenes", "tokens"), [(10, 20_000), (300, 20_000), (300, 8_000), (2_000, 8_000)])
-def test_a_recap_knows_all_of_a_long_story_and_the_end_whole(scenes: int, tokens: int) -> None:
+def test_a_recap_covers_a_long_story_and_has_its_end_in_full(scenes: int, tokens: int) -> None:
     tale = Tale()
     for n in range(scenes):
         turn = tale.turn(f"I do thing {n}.", prose(n, 60))

@@ -19,8 +19,8 @@ def cases(name: str) -> list[str]:
 
 
 @pytest.mark.parametrize("side", ["develop", "held"])
-def test_refusals_are_told_from_scenes(side: str) -> None:
-    """What is held was written in one go with the rest, and the patterns were not fitted to it."""
+def test_refusals_are_distinguished_from_scenes(side: str) -> None:
+    """The held-back examples were written together with the others, and the patterns were not fitted to them."""
     refusals, scenes = cases(f"refusals.{side}.txt"), cases(f"scenes.{side}.txt")
     missed = [text for text in refusals if not is_refusal(text)]
     taken = [text for text in scenes if is_refusal(text)]
@@ -30,7 +30,7 @@ def test_refusals_are_told_from_scenes(side: str) -> None:
     assert len(missed) <= 0.05 * len(refusals), missed
 
 
-def test_a_refusal_is_held_back_from_its_first_word_on() -> None:
+def test_a_refusal_is_held_back_from_its_first_word() -> None:
     for side in ("develop", "held"):
         for text in cases(f"refusals.{side}.txt"):
             if is_refusal(text):
@@ -40,7 +40,7 @@ def test_a_refusal_is_held_back_from_its_first_word_on() -> None:
     assert not may_become_refusal("“I can't help")
 
 
-def test_a_character_may_be_unable_to_help() -> None:
+def test_a_character_who_cannot_help_is_no_refusal() -> None:
     assert is_refusal("I'm sorry, but I can't help with that.")
     assert not is_refusal("I'm sorry, but I can't help with that.", spoken=True)
     assert is_refusal("I'm sorry, but I can't write this scene.", spoken=True)

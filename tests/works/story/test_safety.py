@@ -65,7 +65,7 @@ async def exported_now(talk: Talk) -> str:
 
 
 @pytest.mark.slow
-async def test_the_writer_is_told_what_the_table_has_agreed_on(tmp_path: Path) -> None:
+async def test_the_writer_gets_the_tables_agreement(tmp_path: Path) -> None:
     writer = Writer()
     async with playing(tmp_path, writer) as talk:
         await talk.say(f"{START} {AGREED}")
@@ -91,7 +91,7 @@ async def test_the_writer_is_told_what_the_table_has_agreed_on(tmp_path: Path) -
     ("language", "said"),
     [("en", "may go beyond"), pytest.param("pt-BR", "talvez passe", marks=pytest.mark.slow)],
 )
-async def test_what_goes_beyond_the_agreement_is_flagged_under_its_scene(
+async def test_content_beyond_the_agreement_is_flagged_under_its_scene(
     tmp_path: Path, language: str, said: str
 ) -> None:
     service = Service()
@@ -110,7 +110,7 @@ async def test_what_goes_beyond_the_agreement_is_flagged_under_its_scene(
 
 
 @pytest.mark.slow
-async def test_without_an_agreement_nothing_goes_beyond_it(tmp_path: Path) -> None:
+async def test_without_an_agreement_nothing_is_flagged(tmp_path: Path) -> None:
     service = Service()
     async with looking(tmp_path / "data", service) as talk:
         service.finds(**found(crossed=["A spider crawls over Bo."]))
@@ -120,7 +120,7 @@ async def test_without_an_agreement_nothing_goes_beyond_it(tmp_path: Path) -> No
         assert json.loads(node.body)["crossed"] == []
 
 
-async def test_nothing_is_kept_of_a_scene_that_is_being_read_when_its_stop_card_is_played(
+async def test_nothing_is_stored_of_a_scene_that_is_being_extracted_when_its_stop_card_is_played(
     tmp_path: Path,
 ) -> None:
     service, gate = Service(), asyncio.Event()
@@ -138,7 +138,7 @@ async def test_nothing_is_kept_of_a_scene_that_is_being_read_when_its_stop_card_
         assert b"A secret is told" not in file.read_bytes()
 
 
-async def test_a_stop_card_takes_a_scene_out_of_all_that_there_is_of_it(tmp_path: Path) -> None:
+async def test_a_stop_card_removes_every_trace_of_a_scene(tmp_path: Path) -> None:
     writer = Writer()
     async with playing(tmp_path, writer) as talk:
         await talk.say(START)
@@ -184,7 +184,7 @@ async def test_a_stop_card_takes_a_scene_out_of_all_that_there_is_of_it(tmp_path
         assert card.author_id == "", "and not who played the card"
 
 
-async def test_ten_at_once_take_out_one_scene(tmp_path: Path) -> None:
+async def test_ten_simultaneous_stop_cards_remove_one_scene(tmp_path: Path) -> None:
     writer = Writer()
     async with playing(tmp_path, writer) as talk:
         for line in (START, "I open the door.", "I go in."):
@@ -205,7 +205,7 @@ async def test_ten_at_once_take_out_one_scene(tmp_path: Path) -> None:
         assert "1 scene" in texts(await talk.say("/story show"))
 
 
-async def test_a_scene_is_taken_out_while_it_is_written(tmp_path: Path) -> None:
+async def test_a_stop_card_removes_a_scene_while_it_is_written(tmp_path: Path) -> None:
     writer = Writer()
     async with playing(tmp_path, writer) as talk:
         await talk.say(START)
@@ -225,7 +225,7 @@ async def test_a_scene_is_taken_out_while_it_is_written(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-async def test_another_version_is_stopped_as_well(tmp_path: Path) -> None:
+async def test_another_version_that_is_being_written_is_stopped_as_well(tmp_path: Path) -> None:
     writer = Writer()
     async with playing(tmp_path, writer) as talk:
         await talk.say(START)
@@ -242,7 +242,7 @@ async def test_another_version_is_stopped_as_well(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-async def test_the_first_scene_is_taken_out_and_told_anew(tmp_path: Path) -> None:
+async def test_the_first_scene_is_removed_and_written_again(tmp_path: Path) -> None:
     writer = Writer()
     async with playing(tmp_path, writer) as talk:
         await talk.say(START)
@@ -254,7 +254,7 @@ async def test_the_first_scene_is_taken_out_and_told_anew(tmp_path: Path) -> Non
 
 
 @pytest.mark.slow
-async def test_what_is_no_scene_cannot_be_taken_out(tmp_path: Path) -> None:
+async def test_a_stop_card_removes_only_scenes(tmp_path: Path) -> None:
     async with playing(tmp_path, Writer()) as talk:
         assert "No story is played here" in str(await talk.say("/story stopcard"))
         await talk.say(START)
@@ -269,7 +269,7 @@ async def test_what_is_no_scene_cannot_be_taken_out(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-async def test_mature_stories_are_told_among_adults_alone(tmp_path: Path) -> None:
+async def test_mature_stories_are_told_only_among_adults(tmp_path: Path) -> None:
     writer = Writer()
     async with playing(tmp_path, writer) as talk:
         await talk.say("/help")
@@ -297,7 +297,7 @@ async def test_mature_stories_are_told_among_adults_alone(tmp_path: Path) -> Non
     ("language", "said"),
     [("en", "nobody's fault"), pytest.param("pt-BR", "culpa de ninguém", marks=pytest.mark.slow)],
 )
-async def test_a_refusal_is_told_with_ways_on(tmp_path: Path, language: str, said: str) -> None:
+async def test_a_refusal_is_shown_with_ways_to_continue(tmp_path: Path, language: str, said: str) -> None:
     writer = Writer()
     async with playing(tmp_path, writer) as talk:
         await talk.say(f"/settings set language {language}")

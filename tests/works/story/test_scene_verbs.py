@@ -50,7 +50,7 @@ async def test_a_scene_offers_choices_and_the_next_turn_follows_it(tmp_path: Pat
         assert "4 scenes" in shown
 
 
-async def test_another_version_is_written_from_the_same_bytes(tmp_path: Path, writer: Writer) -> None:
+async def test_another_version_is_written_from_the_same_prompt(tmp_path: Path, writer: Writer) -> None:
     async with playing(tmp_path, writer) as talk:
         await talk.say(START)
         await talk.say("I open the door.")
@@ -93,7 +93,7 @@ async def test_a_scene_of_one_version_cannot_be_flipped(
         assert "sideways" in refused["text"]
 
 
-async def test_a_story_takes_over_where_another_work_was_talked_to(tmp_path: Path, writer: Writer) -> None:
+async def test_a_story_takes_over_a_thread_of_another_work(tmp_path: Path, writer: Writer) -> None:
     async with playing(tmp_path, writer) as talk:
         await talk.say("How long does a candle burn?")
         await talk.say(START)
@@ -101,7 +101,7 @@ async def test_a_story_takes_over_where_another_work_was_talked_to(tmp_path: Pat
         assert "I wait." in last(writer.scenes[-1])
 
 
-async def test_undo_redo_and_an_edit_change_what_the_writer_reads(tmp_path: Path, writer: Writer) -> None:
+async def test_undo_redo_and_edits_change_the_writers_prompt(tmp_path: Path, writer: Writer) -> None:
     async with playing(tmp_path, writer) as talk:
         await talk.say(START)
         await talk.say("I open the door.")
@@ -196,7 +196,7 @@ async def test_a_writer_that_fails_loses_no_turn(tmp_path: Path, writer: Writer)
             assert "I open the door." in str(writer.scenes[-1]["messages"]), said
 
 
-async def test_garbage_for_choices_leaves_ones_own_words(tmp_path: Path, writer: Writer) -> None:
+async def test_after_unreadable_choices_players_can_still_type(tmp_path: Path, writer: Writer) -> None:
     writer.choices = "…\n***\n" + "x" * 500
     async with playing(tmp_path, writer) as talk:
         opening = await talk.say(START)
@@ -227,7 +227,7 @@ async def test_dice_are_rolled_by_code_and_seen_by_the_writer(tmp_path: Path, wr
         assert "more than 100 dice" in str(await talk.say("I throw [[999d6]]."))
 
 
-async def test_the_lorebook_comes_up_by_its_keywords(tmp_path: Path, writer: Writer) -> None:
+async def test_the_lorebook_is_activated_by_its_keywords(tmp_path: Path, writer: Writer) -> None:
     async with playing(tmp_path, writer) as talk:
         await talk.say(START)
         await talk.say("/story lore lamp, lantern: The lamp burns whale oil.")
@@ -242,7 +242,7 @@ async def test_the_lorebook_comes_up_by_its_keywords(tmp_path: Path, writer: Wri
         assert "removed from the lorebook" in texts(await talk.say("/story lore --remove 1"))
 
 
-async def test_two_of_the_cast_deal_with_each_other_by_a_preset(tmp_path: Path, writer: Writer) -> None:
+async def test_two_characters_treat_each_other_by_a_preset(tmp_path: Path, writer: Writer) -> None:
     async with playing(tmp_path, writer) as talk:
         await talk.say(START + " --cast 'Mira: a diver; Bo'")
         await talk.say("/story relation Mira, Bo: rivals")
@@ -257,7 +257,7 @@ async def test_two_of_the_cast_deal_with_each_other_by_a_preset(tmp_path: Path, 
         assert "**Mira, Bo**: Rivals" in texts(await talk.say("/story relation"))
 
 
-async def test_ideas_are_kept_and_one_can_become_a_story(tmp_path: Path, writer: Writer) -> None:
+async def test_ideas_are_stored_and_one_can_become_a_story(tmp_path: Path, writer: Writer) -> None:
     async with playing(tmp_path, writer) as talk:
         writer.next.append(Reply(pieces=["- A heist in a library.\n- A choir of bees."]))
         thought = await talk.say("/story ideas something odd")
@@ -276,7 +276,7 @@ async def test_an_admin_gets_the_last_prompts_as_files(tmp_path: Path, writer: W
         assert [file["name"] for file in files] == ["prompt_sent.json", "prompt_sent_choices.json"]
 
 
-async def test_a_turn_that_a_crash_has_taken_again_is_taken_once(tmp_path: Path, writer: Writer) -> None:
+async def test_a_turn_repeated_after_a_crash_is_taken_once(tmp_path: Path, writer: Writer) -> None:
     """As if the process had been killed between the turn's node and the step's end."""
     async with playing(tmp_path, writer) as talk:
         await talk.say(START)
@@ -319,7 +319,7 @@ async def test_many_turns_by_three_players_come_in_order_and_once(tmp_path: Path
         assert all(len(turn.scenes) == 1 for turn in played.story.current_turns)
 
 
-async def test_ideas_that_were_kept_can_be_read_again(tmp_path: Path, writer: Writer) -> None:
+async def test_stored_ideas_can_be_read_again(tmp_path: Path, writer: Writer) -> None:
     async with playing(tmp_path, writer) as talk:
         await talk.say(START)
         writer.next = [Reply(pieces=["- A storm of moths.\n- The sea freezes."])]
@@ -354,15 +354,17 @@ async def test_a_character_is_made_by_a_form(tmp_path: Path, writer: Writer) -> 
         assert "must be a web address" in refused[0]["text"]
 
 
-async def test_nobody_types_what_a_run_begins(tmp_path: Path, writer: Writer) -> None:
+async def test_people_cannot_type_internal_verbs(tmp_path: Path, writer: Writer) -> None:
     async with playing(tmp_path, writer) as talk:
         await talk.say(START)
         (refused,) = [event for event in await talk.say("/story opened") if event["event"] == "failed"]
         assert "opened" in refused["text"]
 
 
-async def test_what_is_too_long_is_told_and_the_story_stays(tmp_path: Path, writer: Writer) -> None:
-    """A hundred thousand characters, as a platform's form or paste may bring them, and typed in a terminal."""
+async def test_text_that_is_too_long_is_refused_and_the_story_unchanged(
+    tmp_path: Path, writer: Writer
+) -> None:
+    """A hundred thousand characters, as a platform's form or a paste may send them, and typed in a terminal."""
     async with playing(tmp_path, writer) as talk:
         long = "I go on " * 12_500
         await talk.say("/story show")
@@ -379,7 +381,7 @@ async def test_what_is_too_long_is_told_and_the_story_stays(tmp_path: Path, writ
         assert "number 2" in texts(await talk.say("I go on."))
 
 
-async def test_a_file_is_no_turn_and_nothing_of_it_is_told(tmp_path: Path, writer: Writer) -> None:
+async def test_a_file_does_not_count_as_a_turn(tmp_path: Path, writer: Writer) -> None:
     async with playing(tmp_path, writer) as talk:
         await talk.say(START)
         (tmp_path / "turn.txt").write_text("I go on. " * 11_112)
@@ -442,7 +444,7 @@ async def test_a_place_and_a_person_have_their_own_settings_in_a_story(tmp_path:
         assert (len(first.scenes), len(second.scenes)) == (2, 1)
 
 
-async def test_a_scene_is_hushed_before_another_version_of_it_and_once_it_counts_no_more(
+async def test_reading_aloud_stops_before_another_version_and_once_a_scene_no_longer_counts(
     tmp_path: Path, writer: Writer
 ) -> None:
     hushed: asyncio.Queue[tuple[str, str, int]] = asyncio.Queue()

@@ -25,7 +25,7 @@ async def alone(talk: Talk, verb: str, text: str = "", *, who: str = "ana", **mo
     return " ".join((await told(talk, verb, text, who=who, origin=ALONE, **more)).split())
 
 
-async def test_only_the_game_master_sees_plans_and_they_go_with_the_role(tmp_path: Path) -> None:
+async def test_only_the_game_master_sees_plans_and_they_pass_on_with_the_role(tmp_path: Path) -> None:
     async with playing(tmp_path, Writer()) as talk:
         await begin(talk, mode="free")
         await asks(talk, "join", who="bia")
@@ -47,7 +47,7 @@ async def test_only_the_game_master_sees_plans_and_they_go_with_the_role(tmp_pat
             assert "Only the game master" in await alone(talk, "screen", who=who)
 
 
-async def test_an_admin_is_no_game_master(tmp_path: Path) -> None:
+async def test_an_admin_is_not_a_game_master(tmp_path: Path) -> None:
     async with playing(tmp_path, Writer()) as talk:
         await begin(talk, mode="free")
         await alone(talk, "plan", PLAN)
@@ -58,7 +58,7 @@ async def test_an_admin_is_no_game_master(tmp_path: Path) -> None:
         assert "captain" not in str(talk.events[start:])
 
 
-async def test_the_writer_is_told_from_the_next_scene_on_and_no_other_prompt_is(tmp_path: Path) -> None:
+async def test_only_the_writer_gets_plans_from_the_next_scene_on(tmp_path: Path) -> None:
     writer = Writer()
     async with playing(tmp_path, writer) as talk:
         await begin(talk, mode="free")
@@ -84,7 +84,7 @@ async def test_the_writer_is_told_from_the_next_scene_on_and_no_other_prompt_is(
         assert "no number 1" in await alone(talk, "plan", options={"tell": 1})
 
 
-async def test_a_prompt_file_has_them_for_the_game_master_alone(tmp_path: Path) -> None:
+async def test_only_the_game_masters_prompt_file_has_plans(tmp_path: Path) -> None:
     async with playing(tmp_path, Writer()) as talk:
         await begin(talk, mode="free")
         await alone(talk, "plan", PLAN)
@@ -99,7 +99,7 @@ async def test_a_prompt_file_has_them_for_the_game_master_alone(tmp_path: Path) 
             assert (b"captain" in files) is sees, who
 
 
-async def test_a_private_place_is_bound_to_a_story(tmp_path: Path) -> None:
+async def test_a_private_place_is_linked_to_a_story(tmp_path: Path) -> None:
     async with playing(tmp_path, Writer()) as talk:
         await begin(talk, mode="free")
         await asks(talk, "join", who="bia")
@@ -122,7 +122,9 @@ async def test_a_private_place_is_bound_to_a_story(tmp_path: Path) -> None:
         assert "The well" not in await alone(talk, "screen", place=DM)
 
 
-async def test_plans_are_of_all_branches_and_in_no_file_but_the_game_masters_own(tmp_path: Path) -> None:
+async def test_plans_apply_to_all_branches_and_are_only_in_the_game_masters_own_export(
+    tmp_path: Path,
+) -> None:
     async with playing(tmp_path, Writer()) as talk:
         await begin(talk, mode="free")
         await asks(talk, "act", "I wait.")
@@ -136,7 +138,7 @@ async def test_plans_are_of_all_branches_and_in_no_file_but_the_game_masters_own
         assert PLAN.encode() in data, talk.events[start:]
 
 
-async def test_plans_go_with_their_author(tmp_path: Path) -> None:
+async def test_plans_are_deleted_with_their_author(tmp_path: Path) -> None:
     async with playing(tmp_path, Writer()) as talk:
         await begin(talk, mode="free")
         await asks(talk, "join", who="bia")
@@ -152,7 +154,7 @@ async def test_plans_go_with_their_author(tmp_path: Path) -> None:
         assert "number 1" in await alone(talk, "plan", "Another.", who="bia")
 
 
-async def test_a_hidden_roll_is_kept_and_shown_later(tmp_path: Path) -> None:
+async def test_a_hidden_roll_is_stored_and_can_be_shown_later(tmp_path: Path) -> None:
     writer = Writer()
     async with playing(tmp_path, writer) as talk:
         await begin(talk, mode="free")
@@ -179,7 +181,7 @@ async def test_a_hidden_roll_is_kept_and_shown_later(tmp_path: Path) -> None:
         assert "number 3" in await alone(talk, "plan", PLAN), "numbers are never used again"
 
 
-async def test_a_scene_is_tried_unseen_and_then_played_without_another_call(tmp_path: Path) -> None:
+async def test_a_scene_is_tried_privately_and_then_played_without_another_call(tmp_path: Path) -> None:
     writer = Writer()
     async with playing(tmp_path, writer) as talk:
         await begin(talk, mode="free")
@@ -214,7 +216,7 @@ async def test_a_scene_is_tried_unseen_and_then_played_without_another_call(tmp_
         assert again == "done"
 
 
-async def test_a_trial_does_not_fit_once_the_story_has_gone_on(tmp_path: Path) -> None:
+async def test_a_trial_is_refused_once_the_story_has_gone_on(tmp_path: Path) -> None:
     writer = Writer()
     async with playing(tmp_path, writer) as talk:
         await begin(talk, mode="free")

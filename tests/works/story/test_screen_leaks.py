@@ -80,7 +80,7 @@ async def played_as(
 
 @pytest.mark.slow
 @pytest.mark.timeout(400)
-async def test_no_verb_tells_a_player_or_an_admin_what_is_behind_the_screen(tmp_path: Path) -> None:
+async def test_no_verb_shows_a_player_or_an_admin_what_is_behind_the_screen(tmp_path: Path) -> None:
     writer = Writer()
     async with playing(tmp_path, writer) as talk:
         await planted(talk, writer)
@@ -110,7 +110,7 @@ async def test_no_verb_tells_a_player_or_an_admin_what_is_behind_the_screen(tmp_
 
 
 @pytest.mark.slow
-async def test_nothing_of_it_reaches_another_space(tmp_path: Path) -> None:
+async def test_nothing_behind_the_screen_reaches_another_space(tmp_path: Path) -> None:
     writer = Writer()
     async with playing(tmp_path, writer) as talk:
         await planted(talk, writer)
@@ -138,7 +138,7 @@ async def test_nothing_of_it_reaches_another_space(tmp_path: Path) -> None:
                 )
 
 
-async def test_it_is_gone_from_the_database_with_the_person(tmp_path: Path) -> None:
+async def test_data_behind_the_screen_is_deleted_with_the_person(tmp_path: Path) -> None:
     writer = Writer()
     async with playing(tmp_path, writer) as talk:
         await planted(talk, writer)

@@ -29,7 +29,7 @@ def at_a_table() -> Tale:
     return tale
 
 
-def test_a_name_before_the_words_is_whom_the_turn_is_of_only_if_it_is_ones_own() -> None:
+def test_a_name_before_the_words_chooses_the_character_only_if_it_is_ones_own() -> None:
     story = at_a_table().story
     assert (selves(story, ANA), own_character(story, ANA)) == (["Bo", "Mira"], "Bo")
     assert speaker_and_words(story, ANA, "mira: I open the door:\nslowly.") == (
@@ -42,7 +42,7 @@ def test_a_name_before_the_words_is_whom_the_turn_is_of_only_if_it_is_ones_own()
     assert speaker_and_words(story, BIA, "Mira: I open it.") == ("", "Mira: I open it.")
 
 
-def test_a_character_given_by_a_name_is_theirs_until_somebody_has_chosen_it() -> None:
+def test_a_character_named_like_a_person_is_theirs_until_somebody_has_chosen_it() -> None:
     tale = at_a_table()
     tale.add("cast", {"name": "Kit", "sheet": {"about": "", "player": "bia"}})
     assert selves(tale.story, BIA) == ["Kit"]
@@ -52,7 +52,7 @@ def test_a_character_given_by_a_name_is_theirs_until_somebody_has_chosen_it() ->
     assert selves(tale.story, Author("kim", "Another name")) == ["Kit"]
 
 
-def test_a_log_of_an_earlier_release_has_one_character_a_player() -> None:
+def test_a_log_of_an_earlier_release_has_one_character_per_player() -> None:
     tale = at_a_table()
     tale.add("party", {"person": "bia", "name": "Bia", "here": True, "plays": "Kit"})
     assert selves(tale.story, BIA) == ["Kit"]
@@ -110,7 +110,7 @@ async def test_people_take_turns_and_not_their_characters(tmp_path: Path) -> Non
         assert await asks(talk, "act", "Bo: I dive now.", who="bia") == "done"
 
 
-async def test_a_game_master_reads_who_wants_what(tmp_path: Path) -> None:
+async def test_a_game_master_sees_who_wants_what(tmp_path: Path) -> None:
     writer = Writer()
     async with playing(tmp_path, writer) as talk:
         await begin(talk, mode="gm", cast="Mira; Bo")
@@ -124,7 +124,7 @@ async def test_a_game_master_reads_who_wants_what(tmp_path: Path) -> None:
         assert '<intent by="Bo">I stay.</intent>' in prompt
 
 
-async def test_a_character_given_to_another_is_no_longer_ones_own(tmp_path: Path) -> None:
+async def test_a_character_given_away_is_no_longer_ones_own(tmp_path: Path) -> None:
     writer = Writer()
     async with playing(tmp_path, writer) as talk:
         await begin(talk, mode="free")
@@ -138,7 +138,7 @@ async def test_a_character_given_to_another_is_no_longer_ones_own(tmp_path: Path
         assert "no character yet" in await told(talk, "as", who="bia")
 
 
-async def test_an_edited_message_can_be_another_characters(tmp_path: Path) -> None:
+async def test_an_edited_message_can_become_another_characters(tmp_path: Path) -> None:
     async with playing(tmp_path, Writer()) as talk:
         await begin(talk, mode="free")
         for name in ("Mira", "Bo"):

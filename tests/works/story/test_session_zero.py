@@ -73,7 +73,7 @@ async def test_a_table_agrees_on_a_story_with_a_restart_in_between(tmp_path: Pat
 
 
 @pytest.mark.slow
-async def test_all_can_be_skipped_and_what_is_said_at_once_is_not_asked(tmp_path: Path) -> None:
+async def test_everything_can_be_skipped_and_given_answers_are_not_asked_for(tmp_path: Path) -> None:
     writer = Writer()
     async with playing(tmp_path, writer) as talk:
         await talk.say("/story zero")
@@ -104,7 +104,9 @@ async def test_a_turn_begins_the_story_at_once(tmp_path: Path) -> None:
     ("locale", "sentence"),
     [("en", "marked for adults"), pytest.param("pt-BR", "lugares para adultos", marks=pytest.mark.slow)],
 )
-async def test_what_cannot_be_is_refused_at_its_question(tmp_path: Path, locale: str, sentence: str) -> None:
+async def test_an_impossible_answer_is_refused_at_its_question(
+    tmp_path: Path, locale: str, sentence: str
+) -> None:
     async with playing(tmp_path, Writer()) as talk:
         await talk.say("/help")
         await asks(talk, "zero", "A door", locale=locale, adults=False)

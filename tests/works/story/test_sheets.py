@@ -63,7 +63,7 @@ async def test_a_sheet_shows_scores_with_their_modifiers_counters_conditions_and
         assert "| Strength | 10 | +0 |" in texts(await talk.say("/story sheet Mira"))
 
 
-async def test_what_happened_in_a_scene_goes_with_it_and_what_a_character_is_stays(tmp_path: Path) -> None:
+async def test_events_of_a_scene_are_undone_with_it_and_a_characters_traits_stay(tmp_path: Path) -> None:
     async with playing(tmp_path, Writer()) as talk:
         await talk.say(START)
         await talk.say(CAST)
@@ -88,7 +88,7 @@ async def test_what_happened_in_a_scene_goes_with_it_and_what_a_character_is_sta
         assert "poisoned" in texts(await talk.say("/story sheet Mira"))
 
 
-async def test_the_writer_is_told_how_characters_stand_as_data(tmp_path: Path) -> None:
+async def test_the_writer_gets_the_state_of_characters_as_data(tmp_path: Path) -> None:
     writer = Writer()
     async with playing(tmp_path, writer) as talk:
         await talk.say(START)
@@ -123,7 +123,7 @@ async def test_only_the_player_and_the_game_master_change_a_sheet(tmp_path: Path
         assert "Say whose sheet" in await told(talk, "sheet", "hp 3")
 
 
-async def test_a_sheet_goes_out_and_in_with_its_story(tmp_path: Path) -> None:
+async def test_a_sheet_is_exported_and_imported_with_its_story(tmp_path: Path) -> None:
     async with playing(tmp_path, Writer()) as talk:
         await talk.say(START)
         await talk.say(CAST)
@@ -156,7 +156,7 @@ async def test_session_zero_asks_for_the_template(tmp_path: Path) -> None:
         assert "| Fight | +2 |" in texts(await talk.say("/story sheet Mira"))
 
 
-async def test_what_is_typed_is_read_by_the_template() -> None:
+async def test_typed_values_are_read_by_the_template() -> None:
     dnd, fate, free = await template("5e"), await template("Fate Básico"), await template("free")
     assert parse("Força 16, acrobacia +2; HP: 4/9", dnd) == [
         Change("str", to=16),
@@ -183,7 +183,7 @@ async def test_what_is_typed_is_read_by_the_template() -> None:
             parse(wrong, dnd)
 
 
-def test_a_template_of_ones_own_is_read_and_a_wrong_one_is_named(tmp_path: Path) -> None:
+def test_an_own_template_is_read_and_a_wrong_one_is_named(tmp_path: Path) -> None:
     own = tmp_path / "own.yml"
     own.write_text(
         "mine:\n  title: {en: Mine, pt-BR: Meu}\n  attributes:\n    wit: {en: Wit, pt-BR: Graça}\n"
@@ -204,7 +204,7 @@ def test_a_template_of_ones_own_is_read_and_a_wrong_one_is_named(tmp_path: Path)
         read((own,))
 
 
-def test_a_template_that_came_with_a_story_and_cannot_be_read_is_the_free_one() -> None:
+def test_an_unreadable_template_of_an_imported_story_becomes_the_free_one() -> None:
     for text in ("", "[]", "{", '{"name": 3}', '{"name": "x", "dice": "999d999"}', "[" * 10_000):
         assert from_log(text) == Template()
 
@@ -257,7 +257,7 @@ async def test_prose_stays_prose(text: str) -> None:
     assert find(text, await mira("5e", FIVE)) == []
 
 
-async def test_no_sheet_knows_no_check_without_a_number() -> None:
+async def test_without_a_sheet_no_check_without_a_number_is_recognised() -> None:
     assert find("check Athletics") == []
     assert find("check Athletics", await mira("free")) == []
     assert find("check lockpicks", await mira("free", "lockpicks +3")) == [
@@ -265,7 +265,7 @@ async def test_no_sheet_knows_no_check_without_a_number() -> None:
     ]
 
 
-async def test_templates_measure_checks_their_own_way() -> None:
+async def test_templates_compute_checks_their_own_way() -> None:
     english, portuguese = SAY["en"], SAY["pt-BR"]
     (under,) = find("check strength +2", await mira("old-dragon", "str 13"))
     assert under == Wanted("1d20", 0, "Strength", 15, under=True)
@@ -288,7 +288,7 @@ async def test_templates_measure_checks_their_own_way() -> None:
     assert -4 <= rolled(Wanted("4d3-8")).total <= 4
 
 
-async def test_the_writer_is_told_a_check_by_the_sheet_of_who_acts(tmp_path: Path) -> None:
+async def test_the_writer_gets_a_check_by_the_sheet_of_the_acting_character(tmp_path: Path) -> None:
     writer = Writer()
     async with playing(tmp_path, writer) as talk:
         await begin(talk)
@@ -304,7 +304,7 @@ async def test_the_writer_is_told_a_check_by_the_sheet_of_who_acts(tmp_path: Pat
         assert "DC 5" in asked
 
 
-async def test_a_turn_full_of_words_is_searched_for_checks_at_once() -> None:
+async def test_a_long_turn_is_searched_for_checks_quickly() -> None:
     sheets = await mira("5e", FIVE)
     for text in (
         "check a " * 500,
@@ -318,7 +318,7 @@ async def test_a_turn_full_of_words_is_searched_for_checks_at_once() -> None:
         assert time.perf_counter() - began < 0.2
 
 
-async def test_a_question_about_rules_has_the_character_in_view(tmp_path: Path) -> None:
+async def test_a_question_about_rules_includes_the_character(tmp_path: Path) -> None:
     writer = Writer()
     book = tmp_path / "rules.md"
     book.write_text(
@@ -371,7 +371,7 @@ async def test_a_change_for_an_unknown_character_is_refused(tmp_path: Path, temp
         ("May Bo reroll?", "May Bo reroll?"),  # a house rule says this name
     ],
 )
-async def test_a_search_does_not_look_for_names_that_only_the_story_knows(
+async def test_a_search_leaves_out_names_that_only_the_story_knows(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, question: str, searched: str
 ) -> None:
     searches: list[str] = []
@@ -421,7 +421,7 @@ async def with_proposals(talk: Talk, service: Service, *changes: tuple[str, str]
     return list(dict.fromkeys(APPLY.findall(str(talk.events).replace("'", " ").replace('"', " "))))
 
 
-async def test_what_a_scene_did_to_a_sheet_is_proposed_and_applied_by_a_press(tmp_path: Path) -> None:
+async def test_changes_from_a_scene_to_a_sheet_are_proposed_and_applied_with_a_button(tmp_path: Path) -> None:
     service = Service()
     async with with_extractor(tmp_path / "data", service) as talk:
         found = [("mira", "hp -4; +poisoned 3, str 3"), ("Zoe", "hp -1"), ("Mira", "hp -4; broken")]
@@ -452,7 +452,7 @@ async def test_what_a_scene_did_to_a_sheet_is_proposed_and_applied_by_a_press(tm
         )
 
 
-async def test_a_proposal_can_be_ignored_and_goes_out_with_the_story(tmp_path: Path) -> None:
+async def test_a_proposal_can_be_ignored_and_is_exported_with_the_story(tmp_path: Path) -> None:
     service = Service()
     async with with_extractor(tmp_path / "data", service) as talk:
         apply, ignore = await with_proposals(talk, service, ("Mira", "hp -4"))

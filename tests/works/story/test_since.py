@@ -52,7 +52,7 @@ NOW = datetime(2026, 3, 11, 9, 30, tzinfo=ZoneInfo("America/Sao_Paulo"))
         ("8:00", "2026-03-11 08:00"),
     ],
 )
-def test_points_in_time_as_people_say_them(given: str, wanted: str) -> None:
+def test_points_in_time_are_read_as_people_type_them(given: str, wanted: str) -> None:
     moment = point_in_time(given, NOW, "pt-BR")
     assert moment is not None
     assert f"{moment:%Y-%m-%d %H:%M}" == wanted
@@ -64,11 +64,11 @@ def test_points_in_time_as_people_say_them(given: str, wanted: str) -> None:
     ["", "the", "soon", "3", "days 3", "2026-02-30", "31 April", "30.2.", "25:00", "tomorrow", "2030-01-01",
      "2-3", "-1", "8:00 9:00", "monday tuesday", "x" * 300],
 )  # fmt: skip
-def test_what_is_no_point_in_time(given: str) -> None:
+def test_other_texts_are_no_point_in_time(given: str) -> None:
     assert point_in_time(given, NOW, "en") is None
 
 
-async def test_a_recap_goes_by_the_askers_time_zone(tmp_path: Path) -> None:
+async def test_a_recap_uses_the_askers_time_zone(tmp_path: Path) -> None:
     """One scene on the fourth at 20:00 UTC, one on the fifth at 02:00."""
     writer = Writer()
     times = {3: "2026-03-04T20:00:00+00:00", 6: "2026-03-05T02:00:00+00:00"}

@@ -61,7 +61,7 @@ def told(story: Story, until: int | None = None) -> str:
     return as_prompt(story, story.current_turns, story.length if until is None else until, 4_000)
 
 
-def test_each_summary_is_made_once_and_few_tell_a_long_story() -> None:
+def test_each_summary_is_made_once_and_a_few_cover_a_long_story() -> None:
     tale, made = Tale(), 0
     for n in range(1, 311):
         scene(tale, n)
@@ -91,7 +91,7 @@ def test_each_summary_is_made_once_and_few_tell_a_long_story() -> None:
         assert count <= most <= 30
 
 
-def test_a_summary_counts_where_its_scenes_stand_and_nowhere_else() -> None:
+def test_a_summary_counts_only_on_branches_with_its_scenes() -> None:
     tale = Tale()
     turns = [scene(tale, n) for n in range(1, 15)]
     assert whole(tale) == 1
@@ -134,7 +134,7 @@ def test_a_summary_counts_where_its_scenes_stand_and_nowhere_else() -> None:
     assert "Room4" not in now()
 
 
-def test_a_stop_card_takes_the_words_out_of_all_tiers() -> None:
+def test_a_stop_card_removes_the_words_from_all_tiers() -> None:
     tale = Tale()
     turns = [scene(tale, n) for n in range(1, 56)]
     whole(tale)
@@ -148,7 +148,7 @@ def test_a_stop_card_takes_the_words_out_of_all_tiers() -> None:
     assert "key 14 " in text
 
 
-def test_without_summaries_the_best_sentences_are_told_as_such() -> None:
+def test_without_summaries_the_best_sentences_are_quoted_as_such() -> None:
     tale = Tale()
     for n in range(1, 41):
         scene(tale, n, summary=False)
@@ -163,7 +163,7 @@ def test_without_summaries_the_best_sentences_are_told_as_such() -> None:
         assert text_tokens(short) <= tokens
 
 
-def test_what_only_some_may_know_is_never_in_it() -> None:
+def test_secrets_are_never_in_the_story_so_far() -> None:
     tale = Tale(note="The butler is the murderer.")
     tale.add("whisper", {"to": "bia", "name": "Ana", "text": "The lamp is a trap."})
     events = [{"id": "e", "text": "The bell is found."}]
@@ -174,7 +174,7 @@ def test_what_only_some_may_know_is_never_in_it() -> None:
     assert not [secret for secret in ("butler", "trap", "bell", "flood") if secret in text]
 
 
-def test_in_the_prompt_it_changes_only_where_scenes_go_and_grows_little() -> None:
+def test_the_story_so_far_changes_only_when_scenes_leave_the_prompt_and_grows_slowly() -> None:
     tale = Tale()
     story, before, lengths = tale.story, context.parts(tale.story, FRAME), dict[int, int]()
     changes = goes = 0
@@ -204,7 +204,7 @@ def test_in_the_prompt_it_changes_only_where_scenes_go_and_grows_little() -> Non
     assert position == 2, "behind the foundation, before all scenes"
 
 
-def test_summaries_go_into_a_file_and_count_in_the_story_that_comes_of_it() -> None:
+def test_summaries_are_exported_and_count_in_the_imported_story() -> None:
     number, text = len(SMALL["nodes"]), "The sea was flat, and stayed so."
     below = {"id": number + 1, "branch": 1, "kind": "summed", "turn": 3, "body": {"of": [4], "text": text}}
     above = {
@@ -259,7 +259,7 @@ async def kept(talk: Talk, kind: str, count: int) -> list[dict[str, Any]]:
                 return bodies
 
 
-async def test_the_extractor_sums_up_once_and_people_correct_it(tmp_path: Path) -> None:
+async def test_the_extractor_summarises_once_and_people_can_correct_it(tmp_path: Path) -> None:
     service = Summing()
     async with playing(tmp_path / "data", service) as talk:
         await talk.say(START)
@@ -287,7 +287,7 @@ async def test_the_extractor_sums_up_once_and_people_correct_it(tmp_path: Path) 
         assert len(service.summed) == 1, "what a person has put right is not made again"
 
 
-async def test_where_no_extractor_is_set_no_call_is_made(tmp_path: Path) -> None:
+async def test_without_an_extractor_no_call_is_made(tmp_path: Path) -> None:
     service = Summing()
     async with playing(tmp_path / "data", service, extract=False) as talk:
         await talk.say(START)
@@ -301,7 +301,7 @@ async def test_where_no_extractor_is_set_no_call_is_made(tmp_path: Path) -> None
         assert not service.extracted + service.summed
 
 
-def test_a_hidden_scene_is_in_no_story_so_far() -> None:
+def test_a_hidden_scene_is_not_in_the_story_so_far() -> None:
     tale = Tale()
     turns = [
         tale.turn(f"I go to room {n}.", f"Room {n} smells of {'herring' if n == 4 else 'dust'}.")

@@ -27,7 +27,7 @@ from tests.works.story.writer import START, last, texts
 FRAME = Frame("You tell a story.", "Your task: write the next scene.", tokens=20_000, answer=1_000)
 
 
-async def test_state_is_read_out_of_scenes_and_corrected(tmp_path: Path, service: Service) -> None:
+async def test_state_is_extracted_from_scenes_and_can_be_corrected(tmp_path: Path, service: Service) -> None:
     async with playing(tmp_path / "data", service) as talk:
         mira = standing(
             "Mira", where="the stairs", holding="a lamp", relations=[{"other": "Bo", "feeling": "wary"}]
@@ -50,7 +50,7 @@ async def test_state_is_read_out_of_scenes_and_corrected(tmp_path: Path, service
         assert "last seen in scene 1" in texts(await talk.say("/story characters"))
 
 
-def test_a_past_chapter_came_to_its_end_only_where_all_that_leads_there_has_happened() -> None:
+def test_a_chapter_has_ended_only_if_all_its_milestones_have_happened() -> None:
     tale = Tale()
     first = tale.turn("I wake.", "Fog.")
     events = [{"id": "e1", "text": "the bell is found"}]
@@ -75,7 +75,7 @@ def test_a_past_chapter_came_to_its_end_only_where_all_that_leads_there_has_happ
     assert "One: the bell is found; the door closes; Bo weds" in told
 
 
-def test_a_climax_alone_guides_and_is_looked_for() -> None:
+def test_a_climax_without_milestones_guides_the_writer_and_is_looked_for() -> None:
     tale = Tale()
     first = tale.turn("I search.", "Nothing.")
     tale.add("chapter", {"id": "c1", "title": "One", "key_events": [], "climax": "the door closes"}, first)
@@ -85,7 +85,9 @@ def test_a_climax_alone_guides_and_is_looked_for() -> None:
     assert [event.text for event in looked_for] == ["the door closes"]
 
 
-async def test_milestones_reach_choices_and_pacing_only(tmp_path: Path, service: Service) -> None:
+async def test_milestones_are_only_in_the_prompts_for_choices_and_pacing(
+    tmp_path: Path, service: Service
+) -> None:
     async with playing(tmp_path / "data", service) as talk:
         await talk.say(START)
         await talk.say(
@@ -145,7 +147,7 @@ async def test_milestones_reach_choices_and_pacing_only(tmp_path: Path, service:
             assert files[name]["messages"][-1]["text"] == last(body), name
 
 
-def test_a_clock_that_jumps_back_changes_no_order() -> None:
+def test_a_clock_that_jumps_back_does_not_change_the_order() -> None:
     tale = Tale()
     first = tale.turn("I wait.", "Bo rows away.")
     tale.add("extracted", {"scene": tale.nodes[-1].id, "state": [{"name": "Bo", "where": "the boat"}]}, first)
@@ -189,7 +191,7 @@ async def test_the_dead_stay_dead_and_a_contradiction_is_flagged(tmp_path: Path,
         assert "(dead)" not in texts(await talk.say("/story state"))
 
 
-async def test_whom_a_player_brings_back_lives(tmp_path: Path, service: Service) -> None:
+async def test_a_character_that_a_player_brings_back_lives(tmp_path: Path, service: Service) -> None:
     async with playing(tmp_path / "data", service) as talk:
         service.finds(characters=[standing("Bo", dead=True, present=False)])
         await talk.say(START)
@@ -208,7 +210,7 @@ async def test_whom_a_player_brings_back_lives(tmp_path: Path, service: Service)
         assert "acts here" not in str(talk.events)
 
 
-async def test_a_correction_wins_over_another_version(tmp_path: Path, service: Service) -> None:
+async def test_a_correction_overrides_another_version(tmp_path: Path, service: Service) -> None:
     async with playing(tmp_path / "data", service) as talk:
         service.finds(characters=[standing("Bo", dead=True)])
         await talk.say(START)
@@ -264,7 +266,7 @@ async def test_a_scene_stays_flagged_when_the_story_goes_on(tmp_path: Path, serv
         await talk.until(lambda events: "Mira holds" not in shown(events, "The sea takes Bo's oar."))
 
 
-async def test_a_branch_knows_only_what_it_has_lived_through(tmp_path: Path, service: Service) -> None:
+async def test_a_branch_knows_only_its_own_past(tmp_path: Path, service: Service) -> None:
     async with playing(tmp_path / "data", service) as talk:
         service.finds(characters=[standing("Bo", where="the boat")])
         await talk.say(START)
@@ -359,7 +361,7 @@ def test_a_late_extraction_loses_to_a_correction_of_an_event_and_a_later_version
     assert state.happened_ids(tale.story) == set()
 
 
-async def test_what_a_character_remembers_is_shown(tmp_path: Path, service: Service) -> None:
+async def test_a_characters_memories_are_shown(tmp_path: Path, service: Service) -> None:
     async with playing(tmp_path / "data", service) as talk:
         remembered = {"character": "Mira", "kind": "relationship", "text": "Bo saved her."}
         service.finds(characters=[standing("Mira", where="the stairs")], memories=[remembered])
@@ -420,7 +422,7 @@ def test_a_batch_goes_into_the_prompt_with_the_state_that_it_leaves() -> None:
     assert StoryConfig(batch=5, extract_every=4, extract=False).aligned == 5
 
 
-def test_how_many_events_are_looked_for() -> None:
+def test_the_extractor_looks_for_a_limited_number_of_events() -> None:
     tale = Tale()
     events = [{"id": f"e{n}", "text": f"event {n}"} for n in range(9)]
     tale.add("chapter", {"id": "c", "title": "One", "key_events": events, "climax": "!"}, "")

@@ -19,7 +19,7 @@ TURN, FORK = 16, 11
 """Statements from when a turn is kept until the writer is asked, and until a fork is played."""
 
 
-async def test_a_turn_and_a_fork_ask_the_database_seldom(tmp_path: Path) -> None:
+async def test_a_turn_and_a_fork_need_few_database_statements(tmp_path: Path) -> None:
     asked, until_asked = list[str](), list[int]()
 
     def note(_connection: object, _cursor: object, statement: str, *_: object) -> None:

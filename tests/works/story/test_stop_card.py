@@ -6,7 +6,7 @@ from bot.works.story.world.state import chapter_titles, chapters
 from tests.works.story.tale import Tale
 
 
-def test_what_others_wanted_to_do_goes_with_the_scene_behind_which_they_said_it() -> None:
+def test_other_players_plans_are_removed_with_the_scene_that_they_followed() -> None:
     tale = Tale()
     tale.turn("I go in.", "The door opens.")
     append_turn = tale.add("intent", {"name": "Bia", "text": "I hold the lamp."})
@@ -18,8 +18,8 @@ def test_what_others_wanted_to_do_goes_with_the_scene_behind_which_they_said_it(
     assert tale.story.withdrawn == {append_turn, open_}, "and no file has it"
 
 
-def test_what_the_writer_thought_up_goes_with_the_scene_that_it_came_from() -> None:
-    """Taken back, told another way, or stopped: and is there again with it."""
+def test_characters_that_the_writer_made_up_are_removed_with_their_scene() -> None:
+    """Whether it is undone, told another way or stopped; they return with it."""
     tale = Tale()
     tale.add("cast", {"name": "Mira", "sheet": {"about": "a diver"}})
     opening = tale.turn("I walk.", "A house.")
@@ -50,7 +50,7 @@ def test_what_the_writer_thought_up_goes_with_the_scene_that_it_came_from() -> N
     assert tale.story.cast["Bo"]["about"] == "a doorman, says Ana"
 
 
-def test_what_was_written_down_of_a_scene_goes_with_its_stop_card() -> None:
+def test_notes_on_a_scene_are_removed_with_its_stop_card() -> None:
     tale = Tale()
     tale.add("lore", {"id": "old", "entry": {"keys": ["x"], "content": "Spiders come out of the wall."}})
     turn = tale.turn("I knock.", "There: spiders come out of the wall. Spiders come out of the wall.")

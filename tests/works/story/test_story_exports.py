@@ -36,7 +36,7 @@ async def out(talk: Talk, line: str) -> tuple[str, bytes]:
     return file_of(await talk.say(line))
 
 
-async def test_what_came_in_goes_out_as_it_came(tmp_path: Path) -> None:
+async def test_an_imported_file_is_exported_unchanged(tmp_path: Path) -> None:
     async with playing(tmp_path, Writer()) as talk:
         await talk.say(START)
         card = put(tmp_path, "mira.png", a_png((b"tEXt", b"ccv3\0" + b64(V3))))
@@ -63,7 +63,7 @@ async def test_what_came_in_goes_out_as_it_came(tmp_path: Path) -> None:
         assert [json.loads(line) for line in data.decode().splitlines()] == CHAT
 
 
-async def test_a_card_keeps_its_picture_until_whoever_brought_it_is_forgotten(tmp_path: Path) -> None:
+async def test_a_card_keeps_its_picture_until_its_importer_is_deleted(tmp_path: Path) -> None:
     pixels = zlib.compress(bytes(151))
     picture = a_png((b"tEXt", b"Title\0A diver"), (b"tEXt", b"ccv3\0" + b64(V3)), pixels=pixels)
     packed = io.BytesIO()
@@ -143,7 +143,9 @@ async def test_a_shared_story_keeps_its_prose_its_sheets_and_its_fight(tmp_path:
         assert [fighter.name for fighter in story.initiative.order] == ["Mira", "Rat"]
 
 
-async def test_what_is_shared_is_what_is_told_and_the_whole_is_for_its_owner(tmp_path: Path) -> None:
+async def test_a_shared_export_has_only_what_was_told_and_the_full_one_is_for_the_owner(
+    tmp_path: Path,
+) -> None:
     async with playing(tmp_path, Writer()) as talk:
         await talk.say(START.replace("The door", "The door."))
         await talk.say("/story direct A secret note.")

@@ -37,7 +37,7 @@ def test_the_example_of_the_manual_is_a_story() -> None:
     assert {name for part in WITHIN.values() for name in part} <= set(re.findall(r"`(\w+)`", page))
 
 
-def test_what_is_not_known_is_passed_over() -> None:
+def test_unknown_fields_are_skipped() -> None:
     tree = deepcopy(SMALL)
     tree["nodes"].append({"id": 12, "branch": 1, "kind": "weather", "turn": 3, "body": {"deep": [[[]]]}})
     tree["nodes"].append(
@@ -131,7 +131,7 @@ TEXTS_OF_NO_STORY: list[tuple[bytes, str]] = [
         (base64.b64encode(b"GIF89a").decode(), "library.file_damaged"),
     ],
 )
-def test_the_file_of_a_card_that_is_none_is_refused_with_its_story(file: object, key: str) -> None:
+def test_an_invalid_card_file_is_refused_with_its_story(file: object, key: str) -> None:
     tree = _put(SMALL, "nodes.1.body.sheet.card", "{}") | {"cards": [{"node": 2, "file": file}]}
     with pytest.raises(UserError) as error:
         found_in(file_of(tree), "story.json", Whose("local"))
@@ -139,7 +139,7 @@ def test_the_file_of_a_card_that_is_none_is_refused_with_its_story(file: object,
     assert "story.json" in words("en")(key, **error.value.values)
 
 
-def test_bad_files_say_in_a_sentence_why() -> None:
+def test_bad_files_are_refused_with_a_reason() -> None:
     wrong = [(file_of(_put(SMALL, path, value)), said) for path, value, said in WRONG]
     large = (b" " * (LARGEST_MB * 1_000_000 + 1), "large")
     for data, said in [*wrong, *TEXTS_OF_NO_STORY, large]:
@@ -169,7 +169,7 @@ PATHS = st.sampled_from(list(_paths(SMALL)))
 
 
 @given(changes=st.lists(st.tuples(PATHS, JSON | st.just(...)), min_size=1, max_size=3))
-def test_whatever_is_taken_in_can_be_played(changes: list[tuple[str, Any]]) -> None:
+def test_every_imported_story_can_be_played(changes: list[tuple[str, Any]]) -> None:
     tree = SMALL
     for path, value in changes:
         try:

@@ -57,7 +57,7 @@ async def test_a_card_begins_a_story_with_its_greetings_as_versions(tmp_path: Pa
         assert "chara_card" not in prompt
 
 
-async def test_a_character_and_lore_come_into_the_story_that_is_played(tmp_path: Path) -> None:
+async def test_a_character_and_lore_are_added_to_the_current_story(tmp_path: Path) -> None:
     writer = Writer()
     async with playing(tmp_path, writer) as talk:
         world = put(tmp_path, "world.json", WORLD)
@@ -77,7 +77,7 @@ async def test_a_character_and_lore_come_into_the_story_that_is_played(tmp_path:
         assert "This is what was written as number 1." in last(writer.scenes[-1]) + str(writer.scenes[-1])
 
 
-async def test_a_lorebook_comes_before_the_story_and_says_why_nothing_came(tmp_path: Path) -> None:
+async def test_a_lorebook_before_any_story_explains_why_nothing_was_imported(tmp_path: Path) -> None:
     writer = Writer()
     async with playing(tmp_path, writer) as talk:
         unfit = put(tmp_path, "unfit.json", {"entries": [{"keys": ["x"], "content": ""}]})
@@ -123,7 +123,9 @@ async def test_a_chat_and_a_story_become_stories_of_their_own(tmp_path: Path) ->
         assert {row.offered for row in stories} == {False}
 
 
-async def test_fifty_megabytes_of_lore_are_refused_in_a_sentence_before_they_are_read(tmp_path: Path) -> None:
+async def test_fifty_megabytes_of_lore_are_refused_with_a_sentence_before_they_are_read(
+    tmp_path: Path,
+) -> None:
     entry = b'{"keys": ["lamp"], "content": "' + b"It burns. " * 1_000 + b'"},'
     large = put(
         tmp_path, "large.json", b'{"entries": [' + entry * 5_000 + b'{"keys": ["x"], "content": "y"}]}'
@@ -141,7 +143,7 @@ async def test_fifty_megabytes_of_lore_are_refused_in_a_sentence_before_they_are
 
 
 @pytest.mark.slow
-async def test_bad_files_are_named_and_the_good_ones_come_in(tmp_path: Path) -> None:
+async def test_bad_files_are_named_and_good_ones_imported(tmp_path: Path) -> None:
     async with playing(tmp_path, Writer()) as talk:
         bad = [
             put(tmp_path, f"{n}{Path(BAD[name][0]).suffix}", BAD[name][1])
@@ -158,7 +160,7 @@ async def test_bad_files_are_named_and_the_good_ones_come_in(tmp_path: Path) -> 
         assert "5 of 6 files" in shown
 
 
-async def test_a_thread_that_the_bot_opened_is_its_askers_and_its_length_is_not_guessed(
+async def test_a_thread_that_the_bot_opened_belongs_to_its_asker_and_its_length_is_not_guessed(
     tmp_path: Path,
 ) -> None:
     at = datetime(2026, 3, 4, 5, 6, tzinfo=UTC)

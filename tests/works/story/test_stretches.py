@@ -58,7 +58,7 @@ def cut(story: Story, lines: int = 1_000) -> list[list[int]]:
     return [[story.path.index(turn.id) for turn in stretch] for stretch in stretches(story, lines)]
 
 
-async def test_a_chat_log_is_looked_into_once_it_is_played(tmp_path: Path) -> None:
+async def test_a_chat_log_is_read_by_the_extractor_once_it_is_played(tmp_path: Path) -> None:
     service = Service()
     async with playing(tmp_path / "data", service) as talk:
         hidden = {
@@ -99,7 +99,7 @@ async def test_a_chat_log_is_looked_into_once_it_is_played(tmp_path: Path) -> No
 
 
 @pytest.mark.slow
-async def test_a_log_is_caught_up_with_after_an_outage_and_a_restart(tmp_path: Path) -> None:
+async def test_reading_a_log_continues_after_an_outage_and_a_restart(tmp_path: Path) -> None:
     service = Service()
     service.broken[""] = Reply(status=401)
     async with playing(tmp_path / "data", service) as talk:
@@ -112,7 +112,7 @@ async def test_a_log_is_caught_up_with_after_an_outage_and_a_restart(tmp_path: P
         await looked_into(talk, 2)
 
 
-async def test_of_a_line_that_a_model_refuses_no_other_one_waits(tmp_path: Path) -> None:
+async def test_a_line_that_a_model_refuses_does_not_delay_others(tmp_path: Path) -> None:
     service = Service()
     service.broken["silver key"] = Reply(status=400)
     service.finds(characters=[standing("Jon", where="the harbour")])
@@ -122,7 +122,7 @@ async def test_of_a_line_that_a_model_refuses_no_other_one_waits(tmp_path: Path)
         assert "the harbour" in texts(await talk.say("/story state"))
 
 
-def test_a_stretch_is_of_one_scene_of_the_log_and_not_long() -> None:
+def test_a_stretch_is_a_short_part_of_one_scene() -> None:
     tale = told(*LINES, *[("3", "Jon", "x" * (STRETCH_CHARS // 2 - 4))] * 5)
     tale.turn("I go on.", "It rains.")
     assert cut(tale.story) == [[0, 1, 2], [3, 4], [5, 6], [7, 8], [9]]
@@ -130,7 +130,7 @@ def test_a_stretch_is_of_one_scene_of_the_log_and_not_long() -> None:
     assert cut(tale.story, 0) == []
 
 
-def test_what_was_looked_into_is_not_once_more_unless_it_was_not_lived_through_to_its_end() -> None:
+def test_a_finished_stretch_is_not_read_again() -> None:
     tale = told(*LINES)
     path = tale.story.path
     tale.add("extracted", {"scene": path[2], "turns": 3}, path[2])
@@ -142,7 +142,7 @@ def test_what_was_looked_into_is_not_once_more_unless_it_was_not_lived_through_t
     assert cut(tale.story) == [[3, 4]]
 
 
-def test_each_thing_is_of_the_line_that_tells_it() -> None:
+def test_each_finding_belongs_to_the_line_that_tells_it() -> None:
     stretch = told(*LINES).story.current_turns[:3]
     said = [
         "Gina hid a silver key.",
@@ -153,7 +153,7 @@ def test_each_thing_is_of_the_line_that_tells_it() -> None:
     assert lines_back(said, stretch) == [2, 1, 0, 0]
 
 
-def test_who_was_seen_in_a_stretch_was_in_its_scene_and_in_no_stretch_without_one() -> None:
+def test_characters_seen_in_a_stretch_were_present_only_in_a_known_scene() -> None:
     seen = [{"name": "Zoe", "where": "the stairs", "present": True}]
     tale = told(*LINES)
     path = tale.story.path
@@ -165,7 +165,7 @@ def test_who_was_seen_in_a_stretch_was_in_its_scene_and_in_no_stretch_without_on
     assert turns_unknown_to(tale.story, "Zoe") == {*path}
 
 
-def test_a_correction_wins_over_what_is_found_late_in_a_log() -> None:
+def test_a_correction_overrides_late_findings_in_a_log() -> None:
     tale = told(*LINES)
     path = tale.story.path
     tale.add("corrected", {"character": "Jon", "field": "where", "value": "the boat"}, path[4])
@@ -174,7 +174,7 @@ def test_a_correction_wins_over_what_is_found_late_in_a_log() -> None:
     assert state.characters(tale.story)["jon"].fields["where"] == "the boat"
 
 
-async def test_what_was_found_in_a_log_is_exported_and_imported(tmp_path: Path) -> None:
+async def test_findings_in_a_log_are_exported_and_imported(tmp_path: Path) -> None:
     service = Service()
     async with playing(tmp_path / "data", service) as talk:
         service.finds(characters=[standing("Gina", holding="a map")], events=["Gina hides a key."])

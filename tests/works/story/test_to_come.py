@@ -64,7 +64,7 @@ async def planted(talk: Talk, writer: Writer) -> None:
         assert "Show what is to come" in shown
 
 
-async def test_no_verb_tells_what_only_the_game_master_may_know(tmp_path: Path) -> None:
+async def test_no_verb_shows_what_only_the_game_master_may_know(tmp_path: Path) -> None:
     writer = Writer()
     async with playing(tmp_path, writer) as talk:
         await planted(talk, writer)
@@ -95,7 +95,7 @@ async def test_no_verb_tells_what_only_the_game_master_may_know(tmp_path: Path) 
         assert found((await told(talk, "plot", who="bia"))[0]) == ["mimic"]
 
 
-async def test_a_table_without_a_game_master_opens_it_if_it_likes(tmp_path: Path) -> None:
+async def test_a_table_without_a_game_master_can_reveal_the_future(tmp_path: Path) -> None:
     writer = Writer()
     async with playing(tmp_path, writer) as talk:
         await planted(talk, writer)
@@ -116,7 +116,7 @@ async def test_a_table_without_a_game_master_opens_it_if_it_likes(tmp_path: Path
         assert "traitor" in (await told(talk, "plot", who="bia", origin=ALONE))[0], "whoever led it has left"
 
 
-async def test_a_branch_keeps_a_game_master_who_came_only_after_its_cut(tmp_path: Path) -> None:
+async def test_a_branch_keeps_a_game_master_who_joined_after_its_cut(tmp_path: Path) -> None:
     writer = Writer()
     async with playing(tmp_path, writer) as talk:
         await planted(talk, writer)
@@ -134,7 +134,7 @@ async def test_a_branch_keeps_a_game_master_who_came_only_after_its_cut(tmp_path
         assert "traitor" in (await told(talk, "plot", who="bia", origin=ALONE))[0]
 
 
-async def test_an_answer_about_the_story_is_written_without_what_is_to_come(tmp_path: Path) -> None:
+async def test_an_answer_about_the_story_is_written_without_its_future(tmp_path: Path) -> None:
     writer = Writer()
     async with playing(tmp_path, writer) as talk:
         await planted(talk, writer)
@@ -147,7 +147,7 @@ async def test_an_answer_about_the_story_is_written_without_what_is_to_come(tmp_
             assert not set(found(prompt)) - {"mimic"}, (who, origin)
 
 
-def test_hidden_lines_show_nothing_on_discord() -> None:
+def test_spoiler_lines_hide_their_text_on_discord() -> None:
     lines = ["1. ☐ The bell||is a mimic\\", "`a", "b` ||", "**x** <@1> @everyone", "y" * 5_000, "| " * 2_000]
     made = hidden("\n".join(lines), 1_850)
     assert all(size(piece.text) <= 1_850 for piece in made)

@@ -135,7 +135,7 @@ async def asked(
     return prompt(story, replace(turn, recalled=found), lore), found
 
 
-async def test_the_order_of_seed_000_from_the_foundation_to_the_task(memory: Memory) -> None:
+async def test_the_prompt_has_the_order_of_seed_000_from_the_foundation_to_the_task(memory: Memory) -> None:
     tale = told()
     made, _ = await asked(memory, tale, 9_000)
     whole = "\n".join(message.text for message in made.messages)
@@ -154,9 +154,7 @@ async def test_the_order_of_seed_000_from_the_foundation_to_the_task(memory: Mem
 
 
 @pytest.mark.parametrize("window", [4_000, 6_000, 9_000])
-async def test_whatever_the_window_all_of_it_fits_and_the_past_is_in_order(
-    memory: Memory, window: int
-) -> None:
+async def test_the_prompt_fits_any_window_and_the_past_is_in_order(memory: Memory, window: int) -> None:
     tale = told()
     made, found = await asked(memory, tale, window)
     whole = "\n".join(message.text for message in made.messages)
@@ -171,7 +169,7 @@ async def test_whatever_the_window_all_of_it_fits_and_the_past_is_in_order(
     assert (await asked(memory, tale, window))[0] == made, "the same turn gives the same bytes"
 
 
-def test_with_lore_most_of_what_can_be_repeated_is_repeated_from_turn_to_turn() -> None:
+def test_with_lore_most_of_the_prompt_is_repeated_from_turn_to_turn() -> None:
     """What can be: all of a prompt but its last message, and but the turn before, which no prompt had yet."""
     shares = {}
     for window in (8_000, 12_000):
@@ -218,7 +216,7 @@ def test_with_lore_most_of_what_can_be_repeated_is_repeated_from_turn_to_turn() 
     assert min(shares.values()) >= 0.8, shares
 
 
-def test_a_line_of_lore_takes_no_more_of_the_window_than_it_is_long() -> None:
+def test_a_line_of_lore_takes_only_its_own_length_of_the_window() -> None:
     with_lore, without = Tale(), Tale()
     with_lore.add("lore", {"id": "l", "entry": {"keys": ["lamp"], "content": "It burns whale oil."}})
     for tale in (with_lore, without):
@@ -236,7 +234,7 @@ def test_a_line_of_lore_takes_no_more_of_the_window_than_it_is_long() -> None:
         ]
 
 
-async def test_where_the_very_words_are_found_more_of_a_scene_is_told(memory: Memory) -> None:
+async def test_an_exact_match_quotes_more_of_its_scene(memory: Memory) -> None:
     by = RecallConfig()
     _, found = await asked(memory, told(), 9_000, recall_tokens=2_000)
     chars = {excerpt.turns[0]: excerpt.chars for excerpt in found}

@@ -132,7 +132,7 @@ def test_epubcheck_finds_nothing(tmp_path: Path) -> None:
         assert report["messages"] == []
 
 
-def test_a_book_of_a_thousand_scenes_is_there_within_three_seconds() -> None:
+def test_a_book_of_a_thousand_scenes_is_made_within_three_seconds() -> None:
     cover("warm")
     tale = Tale()
     for n in range(1_000):
@@ -144,6 +144,6 @@ def test_a_book_of_a_thousand_scenes_is_there_within_three_seconds() -> None:
     assert len(data) < 100_000_000
 
 
-def test_a_title_that_the_font_lacks_letters_of_has_a_cover_without_it() -> None:
+def test_a_title_with_letters_that_the_font_lacks_is_left_off_the_cover() -> None:
     assert picture_of(cover("日本の扉")) == ("png", 900, 1350)
     assert picture_of(cover("$x$ " + "w" * 500)) == ("png", 900, 1350)

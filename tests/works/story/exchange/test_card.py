@@ -156,7 +156,7 @@ FORMS: dict[str, Callable[[Any], tuple[str, bytes]]] = {
 
 @pytest.mark.parametrize("tree", [V1, V2, V3], ids=["V1", "V2", "V3"])
 @pytest.mark.parametrize("form", FORMS)
-def test_every_field_of_a_card_goes_out_as_it_came_in(form: str, tree: dict[str, Any]) -> None:
+def test_every_field_of_a_card_is_exported_as_it_was_imported(form: str, tree: dict[str, Any]) -> None:
     file, data = FORMS[form](tree)
     found = card_in(data, file)
     out = card.card(found.name, found.sheet, "another", "another")
@@ -167,7 +167,7 @@ def test_every_field_of_a_card_goes_out_as_it_came_in(form: str, tree: dict[str,
     assert card_in(shown, "mira.png") == found
 
 
-def test_the_writer_is_told_who_it_is_and_not_what_a_card_would_have_it_do() -> None:
+def test_the_writer_gets_a_cards_description_but_not_its_instructions() -> None:
     found = card_in(json.dumps(V3).encode(), "mira.json")
     assert found.name == "Mira"
     assert found.sheet["about"] == "Mi is a diver who fears the dark.\ndry"
@@ -192,7 +192,7 @@ def test_the_writer_is_told_who_it_is_and_not_what_a_card_would_have_it_do() -> 
 
 
 @pytest.mark.parametrize("tree", [V1, V2, V3], ids=["V1", "V2", "V3"])
-def test_a_picture_goes_out_as_an_archive_and_an_archive_as_a_picture(tree: dict[str, Any]) -> None:
+def test_a_picture_is_exported_as_an_archive_and_an_archive_as_a_picture(tree: dict[str, Any]) -> None:
     """With all of a card's fields but the archive's own files, and the character's picture."""
     face = a_png(pixels=b"a face")
     came = png.with_texts(face, {"chara": b64(tree)})
@@ -228,7 +228,7 @@ def test_a_picture_of_an_archive_without_one_is_plain_and_names_none_of_its_file
     assert png.with_texts(out, {}) == png.portrait("Mira", {})
 
 
-def test_what_has_changed_here_goes_out_changed_and_the_rest_as_it_came() -> None:
+def test_changed_fields_are_exported_changed_and_the_rest_unchanged() -> None:
     found = card_in(json.dumps(V2).encode(), "mira.json")
     out = card.card("Mira", found.sheet | {"about": "A captain now."}, "", "")
     expected = json.loads(json.dumps(V2))
@@ -236,14 +236,14 @@ def test_what_has_changed_here_goes_out_changed_and_the_rest_as_it_came() -> Non
     assert out == expected
 
 
-def test_a_character_of_ours_becomes_a_card_that_comes_in_again() -> None:
+def test_our_character_becomes_a_card_that_can_be_imported() -> None:
     out = card.card("Bo", {"about": "a cook", "style": "Bo: Soup?"}, "The galley.", "Bo stirs.")
     found = card_in(json.dumps(out).encode(), "bo.json")
     assert (found.name, found.sheet["about"], found.sheet["style"]) == ("Bo", "a cook", "Bo: Soup?")
     assert (found.scenario, found.greetings) == ("The galley.", ["Bo stirs."])
 
 
-def test_the_newer_card_of_a_picture_counts() -> None:
+def test_the_newer_of_two_cards_in_a_picture_is_used() -> None:
     data = a_png((b"tEXt", b"ccv3\0" + b64(V3)), (b"tEXt", b"chara\0" + b64(V1)))
     assert json.loads(card_in(data, "mira.png").sheet["card"]) == V3
 
@@ -265,7 +265,7 @@ WORLD: dict[str, Any] = {
 }  # fmt: skip
 
 
-def test_world_info_means_here_what_it_means_there_and_goes_out_as_it_came() -> None:
+def test_world_info_keeps_its_meaning_and_is_exported_unchanged() -> None:
     imported = found_in(json.dumps(WORLD).encode(), "world.json", WHOSE)
     assert isinstance(imported, Lorebook)
     first, second = (LoreEntry(str(n), **entry) for n, entry in enumerate(imported.entries))
@@ -305,7 +305,7 @@ NOVELAI = {
 
 
 @pytest.mark.parametrize("file", ["sea.lorebook", "sea.json"])
-def test_a_lorebook_of_novelais_comes_in_with_its_entries_and_keys(file: str) -> None:
+def test_a_novelai_lorebook_is_imported_with_entries_and_keys(file: str) -> None:
     imported = found_in(json.dumps(NOVELAI).encode(), file, WHOSE)
     assert isinstance(imported, Lorebook)
     lamp, rain = (LoreEntry(str(n), **entry) for n, entry in enumerate(imported.entries))
@@ -323,7 +323,7 @@ def test_a_lorebook_of_novelais_comes_in_with_its_entries_and_keys(file: str) ->
     assert refused.value.key == "story.import_unreadable"
 
 
-def test_an_entry_of_ours_or_of_a_card_comes_in_again_as_it_went_out() -> None:
+def test_an_entry_of_ours_or_of_a_card_is_imported_as_it_was_exported() -> None:
     entries = [
         *lorebook_of(BOOK).entries,
         {"keys": ["bell"], "content": "It tolls.", "order": 3, "whole_words": False},
@@ -338,7 +338,7 @@ def test_an_entry_of_ours_or_of_a_card_comes_in_again_as_it_went_out() -> None:
 
 
 @pytest.mark.parametrize("text", ["", "no JSON", "[1]", "7", "[" * 100_000])
-def test_what_a_story_from_elsewhere_says_in_place_of_what_came_in_harms_no_file(text: str) -> None:
+def test_imported_values_that_replace_a_cards_source_harm_no_file(text: str) -> None:
     entry = {"keys": ["bell"], "content": "It tolls.", "source": text}
     assert list(world_info([entry], text)) == ["entries"]
     assert card.card("Bo", {"about": "a cook", "card": text}, "", "")["data"]["description"] == "a cook"
@@ -414,7 +414,7 @@ def test_a_bad_file_is_refused_with_a_sentence_that_names_it(name: str) -> None:
         assert file in words(locale)(key, **refused.value.values)
 
 
-def test_pixels_are_not_looked_at() -> None:
+def test_pixels_are_not_decoded() -> None:
     """A picture of four thousand million pixels is a few bytes, and may stay so."""
     data = a_png(
         (b"tEXt", b"chara\0" + b64(V1)), pixels=zlib.compress(b"\0" * 9_000_000), size=(65_535, 65_535)
@@ -422,7 +422,7 @@ def test_pixels_are_not_looked_at() -> None:
     assert card_in(data, "mira.png").name == "Mira"
 
 
-def test_a_card_of_two_megabytes_is_read_and_drawn_within_50_ms() -> None:
+def test_a_card_of_two_megabytes_is_read_and_written_within_50_ms() -> None:
     noise = zlib.compress(bytes(range(256)) * 4, 0) * 2_000
     data = a_png((b"tEXt", b"ccv3\0" + b64(V3)), pixels=noise)
     assert len(data) > 2_000_000
@@ -457,7 +457,7 @@ def test_the_process_that_reads_a_file_answers_in_lines() -> None:
 
 
 @pytest.mark.slow
-async def test_a_file_is_read_in_a_process_of_its_own() -> None:
+async def test_a_file_is_read_in_a_separate_process() -> None:
     strangers = Strangers()
     data = FORMS["tEXt"](V3)[1]
     imported = await strangers.found(data, "mira.png", WHOSE, lambda done, total: None)

@@ -37,7 +37,7 @@ def test_numbers_are_written_as_they_were_read() -> None:
             read(bad)
 
 
-def test_a_lorebook_goes_out_with_its_authors_numbers_and_they_count() -> None:
+def test_a_lorebook_is_exported_with_its_authors_numbers_which_also_take_effect() -> None:
     row = f'{{"uid": 0, "key": ["sea"], "order": 5e1, "probability": 30.0, {MORE}, "content": "D."}}'
     book = lorebook_of(read(f'{{"entries": {{"0": {row}}}, {MORE}}}'))
     assert (book.entries[0]["order"], book.entries[0]["probability"]) == (50, 30)
@@ -46,7 +46,7 @@ def test_a_lorebook_goes_out_with_its_authors_numbers_and_they_count() -> None:
     assert row[1:-1] in out
 
 
-def test_a_changed_card_goes_out_with_its_authors_numbers() -> None:
+def test_a_changed_card_is_exported_with_its_authors_numbers() -> None:
     tree = read(
         f'{{"spec": "chara_card_v2", "spec_version": "2.0", "data": {{"name": "Mira", "description": "A", {MORE}}}}}'
     )
@@ -54,7 +54,7 @@ def test_a_changed_card_goes_out_with_its_authors_numbers() -> None:
     assert MORE in written(card("Mira", {**sheet, "about": "Another"}, "", ""))
 
 
-def test_a_chat_goes_out_with_its_authors_numbers_and_its_note() -> None:
+def test_a_chat_is_exported_with_its_authors_numbers_and_note() -> None:
     note = f'"note_prompt": "{{{{char}}}} fears {{{{user}}}}.", "note_interval": 1.0, {MORE}'
     header = f'{{"user_name": "Ana", "character_name": "Mira", "chat_metadata": {{{note}}}}}'
     said = f'{{"name": "Mira", "is_user": false, "send_date": 1.7e12, "mes": "Hm.", "extra": {{{MORE}}}}}'

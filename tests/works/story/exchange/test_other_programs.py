@@ -63,7 +63,7 @@ def of_kobold(opmode: int | None, *actions: str) -> dict[str, Any]:
     }
 
 
-def test_a_story_of_kobold_comes_in_as_it_was_played() -> None:
+def test_a_kobold_story_is_imported_as_it_was_played() -> None:
     story, imported = story_in(KOBOLD)
     assert told(story) == [
         ("", "", "The sea is flat. A door stands in it."),
@@ -99,7 +99,7 @@ def test_a_story_of_kobold_comes_in_as_it_was_played() -> None:
     assert told(story_in(tagged)[0])[1:] == [("Ana", "Tell.", "There was.")]
 
 
-def test_a_story_of_koboldai_united_comes_in() -> None:
+def test_a_koboldai_united_story_is_imported() -> None:
     tree = {
         "file_version": 2, "gamename": "The door", "prompt": "The sea.", "memory": "", "authornote": "Brief.",
         "actions": {"action_count": 1, "actions": {
@@ -118,7 +118,7 @@ def test_a_story_of_koboldai_united_comes_in() -> None:
     assert [entry["constant"] for entry in story.lore.values()] == [True]
 
 
-def test_the_branches_of_kobold_lite_come_in() -> None:
+def test_the_branches_of_kobold_lite_are_imported() -> None:
     tree = {
         **KOBOLD,
         "altbranches": [
@@ -148,7 +148,7 @@ def test_the_branches_of_kobold_lite_come_in() -> None:
     )
 
 
-def test_what_kobold_wrote_otherwise_are_versions_of_the_scene() -> None:
+def test_kobolds_alternatives_become_versions_of_the_scene() -> None:
     def option(text: str, **more: bool) -> dict[str, Any]:
         return {"text": text, "Pinned": False, "Previous Selection": True, "Edited": False, **more}
 
@@ -182,7 +182,7 @@ def test_what_kobold_wrote_otherwise_are_versions_of_the_scene() -> None:
     assert not imported.counts
 
 
-def test_a_story_of_novelai_comes_in_with_who_wrote_what() -> None:
+def test_a_novelai_story_is_imported_with_who_wrote_what() -> None:
     story, imported = story_in(STORY, "sea.story")
     assert told(story) == [
         ("", "", "The sea is flat.\n\nEine Tür 🚪 steht darin."),
@@ -226,7 +226,7 @@ def test_messagepack_is_read_as_its_specification_says_and_never_without_end() -
             unpacked(data)
 
 
-def test_a_scenario_of_novelai_opens_the_story_with_its_defaults() -> None:
+def test_a_novelai_scenario_opens_the_story_with_its_defaults() -> None:
     tree = {
         "scenarioVersion": 3, "title": "The door", "description": "About a door.", "author": "", "tags": [],
         "prompt": "${name[Bo]:Who are you?} sees a ${thing}.", "context": [{"text": ""}, {"text": "For ${name}."}],
@@ -261,7 +261,7 @@ ADVENTURE = {
 }  # fmt: skip
 
 
-def test_ai_dungeons_cards_scenarios_and_adventures_come_in() -> None:
+def test_ai_dungeons_cards_scenarios_and_adventures_are_imported() -> None:
     book = found_in(in_json(CARDS), "cards.json", WHOSE)
     assert isinstance(book, Lorebook)
     assert [(entry["name"], entry["keys"], entry["content"]) for entry in book.entries] == [
@@ -314,7 +314,7 @@ CHAT = {
 }  # fmt: skip
 
 
-def test_agnais_characters_chats_and_books_come_in() -> None:
+def test_agnais_characters_chats_and_books_are_imported() -> None:
     found = found_in(in_json(CHARACTER), "mira.json", WHOSE)
     assert isinstance(found, Card)
     assert (found.name, found.sheet["about"], found.sheet["style"], found.scenario, found.greetings) == (
@@ -379,7 +379,7 @@ DISCORD: dict[str, Any] = {
 }  # fmt: skip
 
 
-def test_a_channel_of_discords_comes_in_as_a_log_with_speakers_and_dates() -> None:
+def test_a_discord_channel_is_imported_as_a_log_with_speakers_and_dates() -> None:
     story, imported = story_in(DISCORD)
     assert [(turn.act.name, turn.act.text, turn.act.label) for turn in story.current_turns] == [
         ("Ana", "The sea.", "1"),
@@ -408,7 +408,7 @@ def test_a_channel_of_discords_comes_in_as_a_log_with_speakers_and_dates() -> No
     assert len({one.story.id for one in same if isinstance(one, Imported)}) == 1
 
 
-def test_what_a_file_is_follows_from_its_contents() -> None:
+def test_a_files_kind_is_recognised_by_its_contents() -> None:
     for tree, kind in (
         (STORY, Imported),
         (CARDS, Lorebook),
@@ -436,7 +436,7 @@ OTHERS: dict[str, Any] = {
 }
 
 
-def test_another_file_is_told_what_it_seems_to_be() -> None:
+def test_another_kind_of_file_is_named_in_the_refusal() -> None:
     for kind, tree in OTHERS.items():
         assert seems_to_be(tree) == f"story.import_seems_{kind}"
         with pytest.raises(UserError) as refused:

@@ -69,7 +69,7 @@ def told(story: Story) -> list[tuple[str, str, str, list[str]]]:
     ]
 
 
-def test_swipes_become_versions_and_the_shown_one_counts() -> None:
+def test_swipes_become_versions_and_the_shown_one_is_current() -> None:
     story, imported = story_in(lines(*CHAT), "storm.jsonl")
     assert told(story) == [
         ("", "", "", ["You are late.", "You are early.", "You are late."]),
@@ -87,7 +87,7 @@ def test_swipes_become_versions_and_the_shown_one_counts() -> None:
     assert not imported.left_out
 
 
-def test_a_chat_that_went_out_comes_in_as_the_same_story() -> None:
+def test_an_exported_chat_is_imported_as_the_same_story() -> None:
     story, _ = story_in(lines(*CHAT), "storm.jsonl")
     out = sillytavern(story, "?", "Mira", {})
     again, imported = story_in(out.encode(), "storm.jsonl")
@@ -118,7 +118,7 @@ FULL: list[dict[str, Any]] = [
 ]  # fmt: skip
 
 
-def test_a_chat_goes_out_with_every_field_that_it_came_with() -> None:
+def test_a_chat_is_exported_with_every_field_that_it_had() -> None:
     story, imported = story_in(lines(*FULL), "storm.jsonl")
     assert not imported.left_out
     assert "Hidden by Ana" not in str(told(story))
@@ -127,7 +127,7 @@ def test_a_chat_goes_out_with_every_field_that_it_came_with() -> None:
     assert [json.loads(line) for line in went_out(again, imported).splitlines()] == FULL
 
 
-def test_what_was_told_another_way_here_goes_out_so_and_the_rest_as_it_came() -> None:
+def test_changed_scenes_are_exported_changed_and_the_rest_unchanged() -> None:
     story, imported = story_in(lines(*FULL), "storm.jsonl")
     mira, storm = story.current_turns[0], story.current_turns[1]
     mira.scene_shown = mira.scenes[0].id
@@ -145,7 +145,7 @@ def test_what_was_told_another_way_here_goes_out_so_and_the_rest_as_it_came() ->
     assert out[2]["swipe_info"] == [*FULL[2]["swipe_info"][:2], {}]
 
 
-def test_each_bad_line_is_named_and_the_others_come_in() -> None:
+def test_each_bad_line_is_named_and_the_others_are_imported() -> None:
     data = lines(
         HEADER,
         CHAT[1],
@@ -186,7 +186,7 @@ def test_a_chat_without_a_header_or_without_a_message_is_refused(rows: list[Any]
     assert refused.value.key == f"story.{key}"
 
 
-def test_a_chat_without_its_header_comes_in_and_goes_out_with_one() -> None:
+def test_a_chat_without_its_header_is_imported_and_exported_with_one() -> None:
     story, imported = story_in(lines(*CHAT[1:]), "storm.jsonl")
     assert told(story) == told(story_in(lines(*CHAT), "storm.jsonl")[0])
     assert not imported.left_out
@@ -207,7 +207,7 @@ MIRA : No.
 """
 
 
-def test_a_text_says_who_says_what() -> None:
+def test_speakers_are_recognised_in_a_plain_text() -> None:
     story, imported = story_in(PLAIN.encode(), "beach.txt")
     assert [(turn.act.name, turn.act.text, turn.act.label) for turn in story.current_turns] == [
         ("Ana", "I knock.\nAgain, and louder.", "3"),
@@ -218,14 +218,14 @@ def test_a_text_says_who_says_what() -> None:
     assert [(bad.number, bad.key) for bad in imported.left_out] == [(1, "story.import_line_nobody")]
 
 
-def test_a_text_in_which_nobody_speaks_is_no_story() -> None:
+def test_a_text_without_speakers_is_refused() -> None:
     for text in (b"Once upon a time.\n", b"\n", b"Ana:\n"):
         with pytest.raises(UserError) as refused:
             story_in(text, "a.txt")
         assert refused.value.key == "story.import_nobody"
 
 
-def test_a_long_line_takes_no_time() -> None:
+def test_a_long_line_is_read_quickly() -> None:
     story, imported = story_in(b"a" * 99_000 + b"\nAna: hi\n" + b" " * 99_000 + b"x\n", "a.txt")
     assert story.length == 1
     assert [bad.number for bad in imported.left_out] == [1]

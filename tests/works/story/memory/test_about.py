@@ -60,7 +60,7 @@ def two_chapters() -> tuple[Tale, list[str]]:
     return tale, turns
 
 
-def test_a_played_turn_is_of_its_chapter_or_of_the_day_on_which_it_was_played() -> None:
+def test_a_played_turn_has_its_chapter_or_the_day_on_which_it_was_played() -> None:
     tale, turns = two_chapters()
     tale.add("extracted", {"scene": f"n{int(turns[2][1:]) + 1}", "place": "the bow"}, turns[2])
     assert prefixes(tale.story) == ["Ana (2026-03-04)", "Ana (The Cellar)", "Ana (The Deck, the bow)"]
@@ -70,7 +70,7 @@ def test_a_played_turn_is_of_its_chapter_or_of_the_day_on_which_it_was_played() 
     assert prefixes(tale.story) == ["Gina"], "a chat log was not played on the day of its import"
 
 
-async def test_the_chapter_that_is_played_is_searched_by(memory: Memory) -> None:
+async def test_the_search_uses_the_current_chapter(memory: Memory) -> None:
     tale, turns = two_chapters()
     story = tale.story
     for turn, chapter in zip(turns, ("", "The Cellar", "The Deck"), strict=True):
@@ -81,7 +81,7 @@ async def test_the_chapter_that_is_played_is_searched_by(memory: Memory) -> None
     assert (await found(memory, story, "In the cellar"))[:1] == [turns[1]]
 
 
-async def test_a_chapter_of_the_very_beginning_is_named_later(memory: Memory) -> None:
+async def test_a_chapter_named_later_also_covers_the_very_beginning(memory: Memory) -> None:
     tale = Tale()
     turns = [tale.turn(f"Step {n}.", f"We climb to floor {n}.") for n in range(2)]
     story = tale.story
@@ -90,7 +90,7 @@ async def test_a_chapter_of_the_very_beginning_is_named_later(memory: Memory) ->
     assert {*await found(memory, story, "the pagoda")} == {*turns}
 
 
-async def test_a_place_that_is_found_later_changes_the_pieces_of_its_turn_alone(memory: Memory) -> None:
+async def test_a_place_found_later_changes_only_the_pieces_of_its_turn(memory: Memory) -> None:
     tale = Tale()
     turns = [tale.turn(f"Step {n}.", f"We climb to floor {n}.") for n in range(3)]
     story = tale.story
@@ -100,7 +100,7 @@ async def test_a_place_that_is_found_later_changes_the_pieces_of_its_turn_alone(
     assert {*await found(memory, story, "the pagoda")} == {turns[1]}
 
 
-async def test_a_branch_knows_nothing_of_the_chapters_of_another(memory: Memory) -> None:
+async def test_a_branch_does_not_use_the_chapters_of_another(memory: Memory) -> None:
     tale = Tale()
     turns = [tale.turn(f"Step {n}.", f"We climb to floor {n}.") for n in range(3)]
     other = fold([Part("main")], tale.nodes)
@@ -110,7 +110,7 @@ async def test_a_branch_knows_nothing_of_the_chapters_of_another(memory: Memory)
     assert {*await found(memory, own, "the pagoda")} == {*turns[1:]}
 
 
-def test_titles_are_those_of_the_chapters_that_have_begun_also_where_turns_were_undone() -> None:
+def test_chapter_titles_follow_undone_turns() -> None:
     tale, turns = two_chapters()
     tale.add("head", {}, turns[0])
     tale.add("chapter", {"id": "c3", "title": "The Attic"}, turns[0])

@@ -93,7 +93,7 @@ class Hammered:
         return [known[piece.node] for piece in pieces]
 
 
-async def test_the_same_names_everywhere_at_once_and_nothing_crosses(tmp_path: Path) -> None:
+async def test_stories_with_the_same_names_at_once_do_not_mix(tmp_path: Path) -> None:
     db = await Database.open(migrated.database(tmp_path / migrated.STORAGE))
     try:
         resources = Hammered(db)

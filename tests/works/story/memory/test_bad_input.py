@@ -50,7 +50,7 @@ async def test_a_query_of_100_000_characters_costs_little(memory: Memory) -> Non
     assert await found(memory, tale, "?" * 100_000) == []
 
 
-async def test_a_story_whose_every_scene_speaks_of_everyone_tells_its_scenes_apart(memory: Memory) -> None:
+async def test_scenes_that_all_mention_everyone_are_still_distinguished(memory: Memory) -> None:
     tale = Tale()
     for number in range(60):
         wears = "Zoe wears the red sundress. " if number == 20 else ""
@@ -58,7 +58,7 @@ async def test_a_story_whose_every_scene_speaks_of_everyone_tells_its_scenes_apa
     assert (await found(memory, tale, f"When did {EVERYONE} see the sundress?"))[0].number == 21
 
 
-async def test_dates_that_jump_back_change_no_order(memory: Memory) -> None:
+async def test_dates_that_jump_back_do_not_change_the_order(memory: Memory) -> None:
     tale = Tale()
     for number, when in enumerate(("9 May 2031", "2 May 1923", "", "31 December 2099", "2 May 1923"), 1):
         body = {"mode": "say", "text": f"The boat number {number} leaves.", "name": "Ana", "when": when}
@@ -68,7 +68,7 @@ async def test_dates_that_jump_back_change_no_order(memory: Memory) -> None:
     assert [turn.act.text[16:17] for turn in tale.story.current_turns] == list("12345")
 
 
-async def test_the_language_of_a_story_follows_it(memory: Memory) -> None:
+async def test_the_language_of_a_memory_follows_its_story(memory: Memory) -> None:
     tale = Tale()
     tale.turn("I wait.", "The sea is flat.")
     assert await found(memory, tale, "navegamos") == []

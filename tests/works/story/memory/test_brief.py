@@ -84,7 +84,7 @@ async def told(tale: Tale, tokens: int, *, embedder: Embedder | None = None, **b
     return whole.split("<past ")[1:]
 
 
-async def test_the_best_scenes_are_told_broadly_and_the_others_by_the_sentence_that_was_found() -> None:
+async def test_the_best_scenes_are_quoted_at_length_and_the_others_by_their_best_sentence() -> None:
     parts = await told(played(40), 3_200)
     assert len(parts) == BY.scenes
     broad = [part for part in parts if len(part) > BY.least_chars // 2]
@@ -97,7 +97,7 @@ async def test_the_best_scenes_are_told_broadly_and_the_others_by_the_sentence_t
     assert all("\n… " in part and part.rstrip().endswith("…\n</past>") for part in beside[:-1]), beside[0]
 
 
-async def test_with_less_room_the_sentences_are_told_alone() -> None:
+async def test_with_less_room_only_sentences_are_quoted() -> None:
     parts = await told(played(40), 800)
     assert 10 < len(parts) < BY.scenes
     assert 0 < sum(len(part) > BY.least_chars // 2 for part in parts) < BY.broad
@@ -105,7 +105,7 @@ async def test_with_less_room_the_sentences_are_told_alone() -> None:
     assert len(alone) > len(parts) // 2
 
 
-async def test_the_sentence_is_the_one_that_is_nearest_in_meaning() -> None:
+async def test_the_quoted_sentence_is_the_nearest_in_meaning() -> None:
     tale = Tale()
     for n in range(12):
         tale.turn(f"I wait {n}.", f"The rain went on. It lay in the cellar, {n} of them. {prose(n, 30)}")
@@ -113,7 +113,7 @@ async def test_the_sentence_is_the_one_that_is_nearest_in_meaning() -> None:
         assert "cellar" in part, part
 
 
-async def test_a_line_of_a_chat_log_is_told_with_the_lines_beside_it() -> None:
+async def test_a_line_of_a_chat_log_is_quoted_with_its_neighbours() -> None:
     tale = Tale()
     for n in range(40):
         text = f"Line {n}. I hid key {n}." if n % 5 == 2 else f"Line {n}."

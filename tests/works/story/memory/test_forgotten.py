@@ -37,7 +37,7 @@ async def related(memory: Memory, story: Story) -> str:
     return as_prompt(story, await excerpts(memory, "local", "story", "main", story, query, by, 2_000, ()))
 
 
-async def test_a_forgotten_scene_is_not_told_with_its_turn(memory: Memory) -> None:
+async def test_a_forgotten_scene_is_not_quoted_with_its_turn(memory: Memory) -> None:
     tale = Tale()
     turn = tale.turn("We climb to the roof of the purple pagoda.", SECRET)
     scene = tale.nodes[-1].id
@@ -52,7 +52,7 @@ async def test_a_forgotten_scene_is_not_told_with_its_turn(memory: Memory) -> No
     assert "pagoda" not in await related(memory, tale.story)
 
 
-async def test_a_forgotten_line_of_a_chat_log_is_not_told_with_its_neighbours(memory: Memory) -> None:
+async def test_a_forgotten_line_of_a_chat_log_is_not_quoted_with_its_neighbours(memory: Memory) -> None:
     tale = Tale()
     lines = [
         tale.add("act", {"mode": "say", "text": text, "name": "Ana", "label": text, "group": "1"})

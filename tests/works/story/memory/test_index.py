@@ -38,7 +38,7 @@ def test_the_piece_that_holds_the_rare_word_comes_first() -> None:
     assert first(branch, "walking") in (0, 2), "words are stemmed"
 
 
-def test_what_answers_is_found_by_what_was_asked_before_it() -> None:
+def test_an_answer_is_found_by_the_question_before_it() -> None:
     branch = branch_of(
         Piece("Bo", "It was a long winter."),
         Piece("Bo", "Where did you hide the silver key?"),
@@ -50,7 +50,7 @@ def test_what_answers_is_found_by_what_was_asked_before_it() -> None:
     assert np.argsort(-np.asarray(scores))[:2].tolist() == [1, 2]
 
 
-def test_no_piece_lends_anything_to_another_scene() -> None:
+def test_a_piece_does_not_raise_the_score_of_another_scene() -> None:
     texts = ("Nothing.", "The silver key.", "Nothing at all.", "Far away.")
     pieces = [Piece("Bo", text) for text in texts]
     apart = branch_of(*pieces).scores("silver key", RecallConfig())["words"]
@@ -59,7 +59,7 @@ def test_no_piece_lends_anything_to_another_scene() -> None:
     assert (together > 0).tolist() == [True, True, True, False]
 
 
-def test_a_person_a_date_and_the_asked_time_count() -> None:
+def test_speakers_dates_and_the_requested_time_raise_scores() -> None:
     branch = branch_of(
         Piece("Mira", "The boat leaves harbour."),
         Piece("Bo", "The boat leaves harbour.", when="2 May 1923"),
@@ -72,7 +72,7 @@ def test_a_person_a_date_and_the_asked_time_count() -> None:
     assert first(branch_of(*pieces, language="pt"), "Quando parte o barco?") == 1
 
 
-def test_of_several_dates_those_count_that_have_most_of_the_words_of_the_asked_one() -> None:
+def test_the_dates_that_match_most_words_of_the_requested_one_count() -> None:
     texts = ("We saw a film.", "We saw a film.", "We saw a film.", "Rain.")
     dates = ("21 January, 2022", "2 May, 2022", "20 May, 2022", "1 May, 2023")
     pieces = [Piece("Bo", text, date) for text, date in zip(texts, dates, strict=True)]
@@ -88,7 +88,7 @@ def test_of_several_dates_those_count_that_have_most_of_the_words_of_the_asked_o
     assert dated(branch, "What film was it in May 2022?") == [True, True], "not by another branch's dates"
 
 
-def test_where_no_scene_holds_half_of_what_is_asked_a_scene_close_in_meaning_wins() -> None:
+def test_if_no_scene_has_half_of_the_words_the_scene_nearest_in_meaning_wins() -> None:
     texts = ("A hall.", "They poured wine.", "Music all night.", "The bell rang.", "She left.", "A storm.")
     branch = branch_of(*(Piece("", text) for text in texts), scenes=[0, 0, 0, 1, 2, 3])
     query, nearest = (
@@ -107,7 +107,7 @@ def test_where_no_scene_holds_half_of_what_is_asked_a_scene_close_in_meaning_win
     ), "words that are there count in full"
 
 
-def test_the_nearest_in_meaning_are_found_without_a_common_word() -> None:
+def test_scenes_near_in_meaning_are_found_without_a_common_word() -> None:
     branch = branch_of(Piece("Bo", "A frigid wind."), Piece("Bo", "Bread and cheese."))
     by_reason = branch.scores("what they ate", RecallConfig(), nearest={0: 0.2, 1: 0.8})
     assert int(np.argmax(by_reason["meaning"])) == 1
@@ -115,7 +115,7 @@ def test_the_nearest_in_meaning_are_found_without_a_common_word() -> None:
 
 
 @given(own=st.lists(TEXTS, min_size=1, max_size=8), other=st.lists(TEXTS, max_size=8), asked=TEXTS)
-def test_what_a_sibling_tells_changes_no_score(
+def test_scenes_of_a_sibling_branch_change_no_score(
     own: list[list[str]], other: list[list[str]], asked: list[str]
 ) -> None:
     pieces = [Piece("Mira", " ".join(words)) for words in own]
@@ -129,7 +129,7 @@ def test_what_a_sibling_tells_changes_no_score(
         np.testing.assert_array_equal(scores, after[reason])
 
 
-def test_pieces_that_were_added_in_another_order_than_their_scenes_score_alike() -> None:
+def test_the_order_of_adding_pieces_does_not_change_scores() -> None:
     texts = ("The bell rang.", "Mira rang the bell, the bell of the sea.", "No bell.", "The sea.", "A key.")
     pieces, scenes = [Piece("Bo", text) for text in texts], [0, 0, 1, 2, 2]
     in_order, mixed = branch_of(*pieces, scenes=scenes), Pieces("en")
@@ -149,7 +149,7 @@ def test_pieces_that_were_added_in_another_order_than_their_scenes_score_alike()
 
 
 @pytest.mark.slow
-def test_two_hundred_thousand_pieces_are_searched_in_little_time() -> None:
+def test_two_hundred_thousand_pieces_are_searched_quickly() -> None:
     words = [f"word{number}" for number in range(5_000)]
     chance = np.random.default_rng(1)
     picks = chance.integers(0, len(words), (200_000, 10))
@@ -162,7 +162,7 @@ def test_two_hundred_thousand_pieces_are_searched_in_little_time() -> None:
     assert time.process_time() - began < 1.0, "some milliseconds, as make bench measures"
 
 
-def test_a_date_of_its_own_for_every_piece_costs_little_more_than_one_for_all() -> None:
+def test_different_dates_for_every_piece_cost_little_more_than_one() -> None:
     def spent(dates: list[str]) -> float:
         index, began = Pieces("en"), time.process_time()
         numbers = index.add("all", [Piece("Bo", f"word{at}", date) for at, date in enumerate(dates)])

@@ -22,7 +22,9 @@ ONE = "openai:one"
 HERE = Place("terminal", "local", "terminal", "t")
 
 
-async def test_the_vectors_of_a_scene_go_with_who_put_it_in_own_words(tmp_path: Path) -> None:
+async def test_vectors_of_a_reworded_scene_are_deleted_with_the_person_who_reworded_it(
+    tmp_path: Path,
+) -> None:
     db = await Database.open(migrated.database(tmp_path / migrated.STORAGE))
     try:
         logs, vectors = Logs(Stories(db)), StoryVectors(db)

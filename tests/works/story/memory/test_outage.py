@@ -77,7 +77,7 @@ def by_meaning(recalled: list[Recalled]) -> bool:
     return any("meaning" in moment.reasons for moment in recalled)
 
 
-async def test_a_story_goes_on_by_words_and_its_vectors_are_made_later(table: Table) -> None:
+async def test_a_story_uses_words_and_its_vectors_are_made_later(table: Table) -> None:
     table.tale.turn("We light the lanterns of the harbour.", prose(1, 20))
     assert await table.learn() == 2
     assert by_meaning(await table.recall())
@@ -103,7 +103,7 @@ async def test_a_story_goes_on_by_words_and_its_vectors_are_made_later(table: Ta
     assert await table.learn() == 0
 
 
-async def test_what_was_embedded_before_an_end_is_not_embedded_again(table: Table) -> None:
+async def test_texts_embedded_before_a_restart_are_not_embedded_again(table: Table) -> None:
     for number in range(20):
         table.tale.turn(f"I go down to step {number}.", prose(number, 20))
     await table.recall()  # the service's first answer is the query's
@@ -118,7 +118,7 @@ async def test_what_was_embedded_before_an_end_is_not_embedded_again(table: Tabl
     assert table.embedded == asked + 16 + 42, "besides the 16 that were refused each once"
 
 
-async def test_a_service_that_hangs_holds_no_search_up_and_no_lock(table: Table) -> None:
+async def test_a_service_that_hangs_blocks_no_search_and_no_lock(table: Table) -> None:
     table.tale.turn("We light the lanterns of the harbour.", prose(1, 20))
     await table.learn()
     hasty = table.anew(waits=0.01)
@@ -134,7 +134,7 @@ async def test_a_service_that_hangs_holds_no_search_up_and_no_lock(table: Table)
         assert await learning == 2
 
 
-async def test_vectors_are_read_before_a_services_model_has_told_its_dimensions(table: Table) -> None:
+async def test_vectors_are_read_before_a_services_model_has_reported_its_dimensions(table: Table) -> None:
     table.tale.turn("We light the lanterns of the harbour.", prose(1, 20))
     await table.learn()
     table.memory = table.anew()

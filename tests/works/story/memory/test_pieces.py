@@ -18,7 +18,7 @@ WORDS = st.lists(st.sampled_from(["lamp", "sea.", "door!", "\n\n", "\n", "“Go.
 
 
 @given(WORDS)
-def test_paragraphs_hold_every_word_in_order(words: list[str]) -> None:
+def test_paragraphs_contain_every_word_in_order(words: list[str]) -> None:
     text = " ".join(words)
     assert " ".join(paragraphs(text)).split() == text.split()
 
@@ -29,7 +29,7 @@ def test_a_long_paragraph_is_cut_at_sentences() -> None:
     assert all(len(part) <= LONGEST and part.endswith("breath.") for part in parts)
 
 
-def test_a_turn_is_what_its_player_wrote_and_the_scene_that_counts() -> None:
+def test_a_turn_has_its_players_words_and_the_current_scene() -> None:
     tale = Tale()
     turn = tale.turn("I ring the bell.", prose(1, 300))
     tale.add("scene", {"text": "It rings. Nobody comes."}, turn)

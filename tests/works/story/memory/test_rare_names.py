@@ -104,7 +104,7 @@ def story(language: str) -> tuple[Story, dict[str, str]]:
 
 
 @pytest.mark.parametrize("language", ["en", "pt"])
-async def test_the_one_scene_with_a_name_comes_first_however_it_is_asked(language: str) -> None:
+async def test_the_only_scene_with_a_name_comes_first_in_any_wording(language: str) -> None:
     tale, turns = story(language)
     assert (tale.length, len(turns)) == (SCENES, 15)
     rows = Rows(Misled(Letters("misled").load("misled"), DECOY[language]))  # type: ignore[arg-type]
@@ -130,7 +130,7 @@ def branch_of(texts: Sequence[str], language: str) -> BranchPieces:
     return BranchPieces(index, numbers, list(numbers))
 
 
-def test_a_rare_name_is_in_few_scenes_and_never_written_without_a_capital() -> None:
+def test_a_rare_name_is_in_few_scenes_and_always_capitalised() -> None:
     texts = ["We walk on.", "At noon Oskar came.", "Rose sang.", "She rose early.", "It was 1743."]
     branch = branch_of(texts + ["Then Mira, as always."] * 200 + ["Then Una spoke."] * 4, "en")
     for term, places in {"oskar": [1], "1743": [], "rose": [], "mira": [], "una": [], "noon": []}.items():
@@ -143,7 +143,7 @@ def test_a_rare_name_is_in_few_scenes_and_never_written_without_a_capital() -> N
     assert not first_by_name(small, ["mira", "nobody"], scores).any()
 
 
-def test_a_question_in_another_language_asks_for_its_names_numbers_and_cognates() -> None:
+def test_a_question_in_another_language_is_searched_by_names_numbers_and_cognates() -> None:
     english = branch_of(["Oskar stole the sword in 1743.", "The captain was a sailor with ambition."], "en")
     weights = english.query_terms("quem era o capitão Oskar e por que ele tinha uma espada em 1743?")
     assert weights["oskar"] == weights["1743"] == 1.0
@@ -158,7 +158,7 @@ def test_a_question_in_another_language_asks_for_its_names_numbers_and_cognates(
     assert own == {"captain": 1, "ambit": 1, "sword": 2}, "in the story's language: its terms alone"
 
 
-def test_a_rare_word_counts_in_full_where_the_rest_of_the_query_is_in_other_words() -> None:
+def test_a_rare_word_counts_fully_if_the_rest_of_the_query_does_not_match() -> None:
     texts = ["A boatman waits.", "They poured wine.", *["A storm, a bell, a door."] * 198]
     branch = branch_of(texts, "en")
     query, nearest = "some oarsman or boatman at a banquet with dancers and music", {1: 0.9, 2: 0.5}

@@ -79,7 +79,7 @@ def test_each_sentence_of_a_scene_has_a_vector_and_a_line_of_a_chat_log_one_of_t
     assert [len(texts) for texts in embedded(story, story.path, 2)[wordy]] == [MOST_SENTENCES]
 
 
-async def test_a_scene_is_found_by_one_sentence_of_it_after_a_start_too(stored: StoryVectors) -> None:
+async def test_a_scene_is_found_by_one_of_its_sentences_even_after_a_restart(stored: StoryVectors) -> None:
     tale, by_meaning = Tale(), RecallConfig(keywords=0.0, phrases=0.0, scene=0.0)
     turns = [tale.turn(f"Step {n}.", HELD if n == 12 else prose(n, 60)) for n in range(30)]
     for learns in (True, False):
@@ -91,7 +91,7 @@ async def test_a_scene_is_found_by_one_sentence_of_it_after_a_start_too(stored: 
         assert (recalled[0].turn, "meaning" in recalled[0].reasons) == (turns[12], True)
 
 
-async def test_vectors_of_whole_pieces_are_made_again_by_sentence(stored: StoryVectors) -> None:
+async def test_vectors_of_whole_pieces_are_replaced_by_vectors_of_sentences(stored: StoryVectors) -> None:
     tale = Tale()
     turn = tale.turn("I ring.", HELD)
     memory = Memory(stored, embedding_of(Letters(ONE)), RecallConfig(), waits=60.0)
@@ -103,7 +103,7 @@ async def test_vectors_of_whole_pieces_are_made_again_by_sentence(stored: StoryV
 
 
 @pytest.mark.parametrize("there", [True, False])
-async def test_the_model_of_both_languages_is_preferred_and_another_does_without_it(
+async def test_the_model_of_both_languages_is_preferred_but_not_required(
     stored: StoryVectors, there: bool
 ) -> None:
     tale = Tale()
@@ -153,7 +153,7 @@ class Near:
         return vector
 
 
-async def test_a_line_of_a_chat_log_does_not_gain_by_what_the_lines_beside_it_mean(
+async def test_neighbours_do_not_raise_a_chat_lines_score_by_meaning(
     stored: StoryVectors,
 ) -> None:
     tale = Tale()
@@ -199,7 +199,7 @@ class Narrow:
         return np.random.default_rng(len(text.split("/")[-1])).normal(size=16).astype(np.float32)
 
 
-def test_vectors_are_compared_without_what_all_of_a_model_have_in_common() -> None:
+def test_the_common_direction_of_a_models_vectors_is_removed_before_comparing() -> None:
     model = Narrow()
     centred = Centred(model)
     same, other = centred.passages(["passage/seven..", "passage/a much longer one"])

@@ -18,7 +18,7 @@ from bot.works.story.memory.indexed import Indexed
 from bot.works.story.memory.vectors import PieceVectors, coded
 
 
-def test_names_have_the_place_where_they_stood_first() -> None:
+def test_names_are_numbered_by_first_occurrence() -> None:
     chance = random.Random(2)
     names = [f"run-{chance.randrange(3_000)}/scene" for _ in range(5_000)]
     numbers, first = Numbers(names), dict[str, int]()
@@ -29,7 +29,7 @@ def test_names_have_the_place_where_they_stood_first() -> None:
     assert numbers.get("run-3000/scene") is None
 
 
-def test_more_speakers_and_dates_than_two_bytes_count_are_told_apart() -> None:
+def test_more_speakers_and_dates_than_fit_in_two_bytes_are_distinguished() -> None:
     index = Pieces("en")
     for number in range(LONGEST + 3):
         index.add(f"node-{number}", [Piece(f"p{number}", "", when=f"day{number}")])
@@ -79,7 +79,7 @@ def test_a_query_scores_the_same_in_however_many_parts(monkeypatch: pytest.Monke
             np.testing.assert_allclose(scores, whole[reason], rtol=1e-6)
 
 
-def test_short_words_that_no_query_asks_for_take_no_room() -> None:
+def test_short_words_that_no_query_uses_take_no_room() -> None:
     index = Pieces("en")
     index.add("node", [Piece("Mira", "The lamp was on, and I will not see you there by 8.")])
     assert {"the", "was", "and", "i", "you"}.isdisjoint(index.postings)
@@ -93,7 +93,7 @@ def test_short_words_that_no_query_asks_for_take_no_room() -> None:
     assert list(index._lengths) == [14], "they are counted in its length"
 
 
-def test_an_opposite_vector_is_not_found_before_a_near_one() -> None:
+def test_an_opposite_vector_is_not_ranked_before_a_near_one() -> None:
     chance = np.random.default_rng(3)
     query = chance.choice([-1.0, 1.0], 384).astype(np.float32) / np.float32(384**0.5)
     others = chance.standard_normal((3_000, 384)).astype(np.float32) / np.float32(384**0.5)
@@ -115,7 +115,7 @@ def test_long_vectors_are_found_by_their_signs() -> None:
     assert all(number in vectors.likely(made[number], every) for number in range(0, 3_000, 500))
 
 
-async def test_all_stories_are_searched_by_a_few_threads() -> None:
+async def test_all_stories_share_a_few_search_threads() -> None:
     memory = memories.Memory(None, None, RecallConfig())  # type: ignore[arg-type]
     indexed = [Indexed(Pieces("en"), memory._threads) for _ in range(9)]
     names = {await one.alone(lambda: current_thread().name) for one in indexed}

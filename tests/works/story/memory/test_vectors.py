@@ -37,7 +37,7 @@ def wanted(*pieces: int) -> NDArray[np.bool_]:
     return mask
 
 
-def test_the_nearest_are_those_that_floats_find() -> None:
+def test_the_nearest_vectors_are_those_that_floats_find() -> None:
     queries, vectors = units(4, 2), units(40_000, 1)
     for number, query in enumerate(queries):  # 50 that are near it, the others are near nothing
         near_it = slice(50 * number, 50 * number + 50)
@@ -81,7 +81,7 @@ def test_only_the_pieces_asked_for_are_found() -> None:
     assert len(PieceVectors(signs.width).likely(vectors[7], few)) == 0
 
 
-def test_the_crowd_is_spread_over_a_branch_however_many_vectors_there_are() -> None:
+def test_the_comparison_sample_is_spread_over_a_branch_of_any_size() -> None:
     vectors = np.repeat(np.arange(1, 9 * CROWD + 1, dtype=np.float32)[:, None], 4, axis=1)
     rows = coded(vectors)
     at_once, one_by_one = PieceVectors(rows.shape[1]), PieceVectors(rows.shape[1])
@@ -95,7 +95,7 @@ def test_the_crowd_is_spread_over_a_branch_however_many_vectors_there_are() -> N
     assert np.array_equal(crowd, one_by_one.crowd(last_half, 4))
 
 
-def test_what_is_near_to_everything_does_not_crowd_out_what_was_asked_for() -> None:
+def test_texts_near_to_everything_do_not_displace_the_answer() -> None:
     chance = np.random.default_rng(5)
     common = unit(chance.normal(size=(1, 64)).astype(np.float32))
     subjects = unit(chance.normal(size=(400, 64)).astype(np.float32))
