@@ -27,7 +27,7 @@ multiprocessing.get_context("forkserver").set_forkserver_preload(["tests.preload
 
 
 def share() -> None:
-    """Start the process that bots are forked from for all that are forked from this one: each would start its own."""
+    """Start one process from which the bots of all forks of this process are forked."""
     server: Any = forkserver._forkserver
     if server._forkserver_pid is not None:
         return
@@ -63,19 +63,19 @@ class BotFork(ForkServerProcess):
         self._reading = Lock()
 
     def poll(self) -> int | None:
-        """As Popen's: its exit code, negative for a signal's; None while it is alive."""
+        """Like Popen's: its exit code, negative after a signal; None while it runs."""
         with self._reading:  # of two threads that read it at once, one would not get it
             return self.exitcode
 
     def wait(self, timeout: float) -> int:
-        """As Popen's. Raises TimeoutError."""
+        """Like Popen's. Raises TimeoutError."""
         wait([self.sentinel], timeout)
         if (code := self.poll()) is None:
             raise TimeoutError(f"still there after {timeout} s")
         return code
 
     def send_signal(self, number: int) -> None:
-        """As Popen's."""
+        """Like Popen's."""
         if self.poll() is None:
             assert self.pid is not None
             os.kill(self.pid, number)
@@ -151,7 +151,7 @@ class Piped:
         return await asyncio.to_thread(self._fork.wait, _LIMIT_S)
 
     async def communicate(self) -> tuple[bytes, bytes]:
-        """What is left of its output and of its complaints, when it has ended."""
+        """The rest of its output and of its errors, once it has ended."""
         self.stdin.close()
         out, complaints = await asyncio.gather(self.stdout.read(), self.stderr.read())
         await self.wait()
@@ -169,7 +169,7 @@ async def _reading(pipe: int) -> asyncio.StreamReader:
 def completed(
     arguments: Sequence[str], environ: Mapping[str, str], folder: Path, stdin: bytes, timeout: float
 ) -> subprocess.CompletedProcess[bytes]:
-    """`python -m bot ARGUMENTS` in a folder to its end, as subprocess.run has it. Raises TimeoutError."""
+    """Run `python -m bot ARGUMENTS` in a folder to its end, like subprocess.run. Raises TimeoutError."""
 
     def feed(pipe: int) -> None:
         with suppress(BrokenPipeError), open(pipe, "wb") as typed:

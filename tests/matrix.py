@@ -156,12 +156,12 @@ FILE: Final = ("a.md", b"# A\n")
 
 
 def value(option: Option) -> str | int:
-    """A value for an option that has to be given."""
+    """A value for a required option."""
     return 1 if option.kind == "number" else option.choices[0] if option.choices else TEXT
 
 
 def line(row: Verb) -> str:
-    """What somebody types: the verb, its text, and the options that it cannot be without."""
+    """A typed line: the verb, its text, and the required options."""
     text = ""
     if row.argument is not None:
         text = FILE[0] if row.argument.many else row.argument.choices[0] if row.argument.choices else TEXT
@@ -182,7 +182,7 @@ class Rule:
     spent: bool = False
 
     def refuses(self, row: Verb) -> str:
-        """The key of the sentence with which a member is refused, "" where the door is open."""
+        """The key of the sentence with which a member is refused, "" if admitted."""
         needed = needs(row)
         if "admin" in needed:
             return "app.admins"
@@ -227,7 +227,7 @@ def rules(person: str, group: str, channel: str) -> list[Rule]:
 
 
 async def put(app: App, place: Place, person: str, rule: Rule) -> None:
-    """Write the rule; of a budget the person has used all."""
+    """Write the rule; a budget is used up."""
     for scope, name, text in rule.sets:
         await app.settings.set(place, "admin", name, text, scope)
     if rule.spent:
@@ -239,13 +239,13 @@ async def put(app: App, place: Place, person: str, rule: Rule) -> None:
 
 
 async def listen(app: App, place: Place, row: Verb) -> None:
-    """Let the channel listen to every message, for the verb's work."""
+    """Let the channel read every message for the verb's work."""
     await app.settings.set(place, "admin", LISTENS, EVERYTHING, "channel")
     await app.settings.set(place, "admin", DEFAULT_WORK, row.work, "channel")
 
 
 async def lift(app: App, place: Place, rule: Rule) -> None:
-    """Take the rule away again."""
+    """Remove the rule."""
     for scope, name, _ in rule.sets:
         await app.settings.reset(place, "admin", name, scope)
 
@@ -254,7 +254,7 @@ FOR_STRANGERS: Final = ("questions", "nothing", "everything")
 
 
 def refuses_strangers(row: Verb, allowed: str) -> str:
-    """The key with which the door refuses somebody of another workspace, by the channel's setting."""
+    """The key with which the door refuses a member of another workspace, by the channel's setting."""
     needed = needs(row)
     if "admin" in needed:
         return "app.admins"
@@ -266,7 +266,7 @@ def refuses_strangers(row: Verb, allowed: str) -> str:
 
 
 class Door:
-    """Watches an application's door: what was asked, and with which key it was refused. Nothing that is let in runs."""
+    """Watches an application's door: the requests, and the key of each refusal. Admitted requests do not run."""
 
     def __init__(self, app: Any) -> None:
         self.seen: list[tuple[Request, str]] = []

@@ -13,7 +13,7 @@ from tests.forks import FOLDER
 
 
 def folder(factory: pytest.TempPathFactory, name: str, make: Callable[[Path], object]) -> Path:
-    """The folder of that name, which `make` was given to fill. To be read, or copied."""
+    """The folder of that name, which `make` has filled once. Read it or copy it; do not change it."""
     of_run = factory.getbasetemp()
     if of_run.name.startswith(FOLDER):
         of_run = of_run.parent

@@ -10,7 +10,7 @@ USUAL_S = 0.024
 
 
 def slowness() -> float:
-    """How many times longer this processor takes now for the same work; at least 1."""
+    """How many times longer this processor takes now than usual; at least 1."""
     began, total = time.process_time(), 0
     for number in range(ADDITIONS):
         total += number

@@ -48,7 +48,9 @@ class AtThePrompt:
             self._look(end, text)
 
     def leave(self) -> int:
-        """Press Ctrl-D until it is gone: what is typed while a line is being printed is lost. Its exit code."""
+        """Press Ctrl-D until the bot has ended, because keys are lost while a line is printed. Returns its
+        exit code.
+        """
         end = time.monotonic() + LIMIT_S
         while (code := self._bot.poll()) is None:
             with suppress(OSError):

@@ -11,7 +11,7 @@ _HEAD = re.compile(r"# (HELP|TYPE) ([a-zA-Z_:][\w:]*) \S.*")
 
 
 def read(text: str) -> dict[str, float]:
-    """The samples by name and labels. Raises AssertionError for a line that the format does not know."""
+    """The samples by name and labels. Raises AssertionError for a line that is not in the format."""
     assert text.endswith("\n")
     values: dict[str, float] = {}
     described = ""

@@ -32,7 +32,7 @@ def _imports() -> Iterator[tuple[str, str, str]]:
 
 
 def _statements(tree: ast.AST) -> Iterator[ast.AST]:
-    """All of them: expressions, which hold none, are most of a tree."""
+    """All statements. Expressions contain none and are most of a tree, so they are skipped."""
     for name in ("body", "orelse", "finalbody", "handlers", "cases"):
         for node in getattr(tree, name, ()):
             yield node

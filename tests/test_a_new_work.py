@@ -86,7 +86,7 @@ asyncio.run(main())
 
 @pytest.fixture(scope="module")
 def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A copy of ours, with the tutorial's work in it."""
+    """A copy of our tree with the tutorial's work in it."""
     tree = tmp_path_factory.mktemp("tree")
     for name in ("bot", "cogs", "storage", "tests", "examples", "docs"):
         shutil.copytree(ROOT / name, tree / name)  # with what is compiled

@@ -25,7 +25,7 @@ Message = dict[str, Any]
 
 @cache
 def messages(half: str) -> list[Message]:
-    """Those to develop with, or those held back: a hash of the text decides."""
+    """The messages to develop with, or the held-back ones: a hash of the text decides."""
     files = [tomllib.loads(file.read_text(encoding="utf-8")) for file in sorted(DATA.glob("*.toml"))]
     return [
         message

@@ -61,7 +61,7 @@ NO_KEYS = {"file.{}", "files.{}", "sutradhar.{}", "samples.{}", "typed.{}", "typ
 
 @cache
 def patterns() -> dict[str, str]:
-    """Each f-string that makes a key, its values as {}, and where one of them stands."""
+    """Each f-string that makes a key, with {} for its values, and one place where it occurs."""
     found: dict[str, str] = {}
     for path in CODE:
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
@@ -73,7 +73,7 @@ def patterns() -> dict[str, str]:
 
 
 def given_to(function: str, *files: str) -> set[str]:
-    """The first argument of every call of this function, where it is a constant."""
+    """The first argument of every call of this function, if it is a constant."""
     calls = (
         node
         for file in files
@@ -94,7 +94,7 @@ def underscored(names: Iterable[str]) -> list[str]:
 
 
 def named() -> set[str]:
-    """What `words.name_of` is asked for: the options of forms, and their values."""
+    """The arguments of `words.name_of`: options of forms, and their values."""
     names = {f"option_{option.name}" for row in TABLE for option in row.options if option.name in row.form}
     for row in TABLE:
         names |= {f"{option.name}_{value}" for option in row.options for value in option.choices}

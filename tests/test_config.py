@@ -36,7 +36,7 @@ EXAMPLE = ROOT / "config.toml.example"
 
 @pytest.fixture(autouse=True)
 def _away(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A developer's own config.toml and .env stay out of it."""
+    """Hide the developer's own config.toml and .env."""
     away = tmp_path / "away"
     away.mkdir()
     monkeypatch.chdir(away)
@@ -48,7 +48,7 @@ def file(tmp_path: Path) -> Path:
 
 
 def uncommented() -> str:
-    """The example with every setting switched on: a setting is a comment that is TOML by itself."""
+    """The example with every setting switched on: a comment that is valid TOML is a setting."""
     setting = re.compile(r"^# (\[[a-z.]+\]|\[+spaces\..+\]|[a-z_]+ = .+)$", re.MULTILINE)
     return setting.sub(r"\1", EXAMPLE.read_text(encoding="utf-8"))
 

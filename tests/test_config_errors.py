@@ -14,13 +14,13 @@ from bot.words import words
 
 @pytest.fixture
 def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Nothing of a developer's own config.toml and .env."""
+    """A config.toml, with the developer's own config.toml and .env hidden."""
     monkeypatch.chdir(tmp_path)
     return tmp_path / "config.toml"
 
 
 def refusal(file: Path, text: str) -> str:
-    """What a person reads about a config.toml with this text."""
+    """The message about a config.toml with this text."""
     file.write_text(text, encoding="utf-8")
     with pytest.raises(UserError) as caught:
         load(file, environ={})

@@ -38,7 +38,7 @@ def locked(file: str) -> set[str]:
 
 
 def licence(name: str) -> str:
-    """Every word that the package's metadata says of its licence."""
+    """The text of the package's metadata on its licence."""
     about = metadata.metadata(name).json
     kinds = [kind for kind in about.get("classifier", []) if kind.startswith("License")]
     text = str(about.get("license", "")).strip().partition("\n")[0]

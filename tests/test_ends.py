@@ -116,7 +116,7 @@ async def test_no_wait_is_endless(caplog: pytest.LogCaptureFixture) -> None:
 
 
 def attempts(data: Path, run: str) -> int:
-    """How often the engine has taken the run up."""
+    """How often the engine has started the run."""
     with closing(sqlite3.connect(data / "engine.db")) as connection:
         query = "SELECT recovery_attempts FROM workflow_status WHERE workflow_uuid = ?"
         return int(connection.execute(query, (run,)).fetchone()[0])

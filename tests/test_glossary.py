@@ -23,7 +23,7 @@ def glossary() -> list[list[str]]:
 
 
 def said(text: str) -> set[str]:
-    """The Portuguese sentences that have this word, alone or as a plural."""
+    """The Portuguese sentences with this word, in singular or plural."""
     pattern = re.compile(rf"\b{re.escape(text)}(?:s|es)?\b", re.IGNORECASE)
     return {key for key, sentence in PORTUGUESE.items() if pattern.search(sentence)}
 

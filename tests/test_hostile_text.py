@@ -104,7 +104,7 @@ def verbatim(text: str) -> None:
 
 
 def or_refused(read: Callable[[str], object]) -> Callable[[str], object]:
-    """`read`, which may refuse a text with a sentence."""
+    """Call `read`, which may refuse a text with a sentence."""
 
     def tried(text: str) -> object:
         try:
@@ -116,7 +116,7 @@ def or_refused(read: Callable[[str], object]) -> Callable[[str], object]:
 
 
 def called_up(text: str) -> object:
-    """A text as what is searched and as a keyword."""
+    """Use a text both as the searched text and as a keyword."""
     keys = (text, "lamp", "/(a|b)*c.{9}$/", f"/{text[:99]}/")
     entries = [LoreEntry("1", keys, text), LoreEntry("2", ("a",), "b")]
     return triggered(entries, [text], depth=2, budget=1_000_000, recursive=True, tokens=len)
@@ -207,7 +207,7 @@ PARSERS: dict[str, Callable[[str], object]] = {
 
 @pytest.fixture
 def uncollected() -> Iterator[None]:
-    """Without the collector of garbage, which would count what all other tests have left behind."""
+    """Switch garbage collection off: it would also scan objects that other tests have left."""
     gc.disable()
     yield
     gc.enable()

@@ -207,7 +207,7 @@ def under(module: str, homes: tuple[str, ...]) -> bool:
 
 @cache
 def layer(module: str) -> int | None:
-    """The row of LAYERS that names most of it; the bare packages `bot` and `cogs` hold nothing and have none."""
+    """The most specific row of LAYERS that matches; the bare packages `bot` and `cogs` have none."""
     found = [(len(home), row) for row, homes in enumerate(LAYERS) for home in homes if under(module, (home,))]
     return max(found)[1] if found else None
 
@@ -234,7 +234,7 @@ def test_imports_run_one_way() -> None:
 
 
 def test_no_modules_import_each_other_in_a_circle() -> None:
-    """Imports of types only count, too."""
+    """Imports that are only for types count, too."""
     modules = {module for module, _, _ in imports()}
     graph = dict[str, set[str]]()
     for module, name, what in imports():

@@ -30,7 +30,7 @@ def prose(text: str) -> str:
 
 
 def anchor(heading: str) -> str:
-    """As GitHub makes it of a heading."""
+    """The anchor that GitHub makes from a heading."""
     plain = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading).replace("`", "").strip().casefold()
     return re.sub(r"[^\w\- ]", "", plain).replace(" ", "-")
 

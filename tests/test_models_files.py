@@ -69,7 +69,7 @@ def pull(folder: Path, model: Model, wheelhouse: Wheelhouse) -> list[str]:
 
 
 def start(folder: Path, model: Model, wheelhouse: Wheelhouse, limit: int = 0) -> subprocess.Popen[str]:
-    """The same in another process."""
+    """Do the same in another process."""
     import json
 
     return subprocess.Popen(

@@ -17,7 +17,7 @@ def run(seq: int, thread: str = "here") -> LiveRun:
 
 
 async def turn(order: Order, live: LiveRun) -> None:
-    """Wait for the run's turn, as it does itself."""
+    """Wait for the run's turn, as the run itself does."""
     while order.ahead(live):
         await order.moved(live)
 

@@ -39,7 +39,7 @@ def begun(monkeypatch: pytest.MonkeyPatch) -> list[Process]:
 
 
 async def cancelled_twice(work: Awaitable[object], begun: list[Process], gap: int) -> None:
-    """Cancel it while its process runs, and again after `gap` rounds of the loop."""
+    """Cancel it while its process runs, and again after `gap` iterations of the loop."""
     working = asyncio.ensure_future(work)
     async with asyncio.timeout(60):
         while not begun:  # noqa: ASYNC110  (processes have no event)

@@ -45,7 +45,7 @@ async def running(data: Path, recorder: Recorder, **scripts: Script) -> AsyncIte
 
 
 class Bell:
-    """Runs count what they do and wait until they are let go."""
+    """Runs that count their work and wait until they are released."""
 
     def __init__(self) -> None:
         self.rung: list[str] = []
@@ -243,7 +243,7 @@ async def test_a_run_changes_an_earlier_message_in_its_own_space_only(
 
 
 class Held(Recorder):
-    """Its first change is under way until it is let go."""
+    """A view whose first change waits until it is released."""
 
     def __init__(self) -> None:
         super().__init__()

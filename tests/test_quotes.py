@@ -87,14 +87,14 @@ def count(text: str) -> int:
 
 
 def within(text: str, wholes: list[str]) -> bool:
-    """Whether a text is a part of one of the others; … in it stands for words that it leaves out."""
+    """Whether a text is part of one of the others; … in it stands for omitted words."""
     literals = [bare(part) for part in re.split(r"…|\(…\)", text)]
     pattern = re.compile(r"\b" + ".*".join(map(re.escape, literals)))
     return any(literals[0] in whole and pattern.search(whole) for whole in wholes)
 
 
 def said(text: str) -> bool:
-    """Whether the bot says this: sentences, or a part of one."""
+    """Whether the bot has these sentences, or this part of one."""
     return _said(plain(text)) or all(_said(one) for one in SENTENCE.split(plain(text)))
 
 
@@ -139,7 +139,7 @@ def shown(page: str) -> Iterator[str]:
 
 
 def elsewhere(page: str) -> list[str]:
-    """The files of examples/, and what the page says one can type."""
+    """The files of examples/, and what people can type according to the page."""
     typed = plain(" ".join([*BLOCK.findall(page), *re.findall(r"`([^`\n]+)`", page)]))
     files = sorted((ROOT / "examples").iterdir())
     return [typed, *(plain(f"{path.name} {path.read_text(encoding='utf-8')}") for path in files)]

@@ -46,7 +46,7 @@ from tests.fakes.scripted_app import Recorder, Script, asked, open_scripted
 
 
 class Screen:
-    """What people see of each run. While it is down nothing reaches it."""
+    """What people see of each run. While it is down, nothing reaches it."""
 
     def __init__(self) -> None:
         self.up = asyncio.Event()

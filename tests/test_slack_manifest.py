@@ -227,7 +227,7 @@ def trees() -> Iterator[ast.Module]:
 
 
 def of_the_client() -> dict[str, set[str]]:
-    """The Web API methods behind each of the client's own."""
+    """The Web API methods behind each method of the client."""
     source = inspect.getsource(AsyncWebClient)
     found: dict[str, set[str]] = {}
     for match in re.finditer(r"async def (\w+)\(.*?(?=\n    async def |\Z)", source, re.DOTALL):
@@ -239,7 +239,7 @@ def of_the_client() -> dict[str, set[str]]:
 
 
 def called() -> set[str]:
-    """Every method of the Web API that the adapter calls, by the client's own method or by its name."""
+    """Every Web API method that the adapter calls, by the client's method or by name."""
     known = of_the_client()
     names, found = set().union(*known.values()), set[str]()
     for tree in trees():
@@ -274,7 +274,7 @@ def test_the_fake_requires_the_same_scopes() -> None:
 
 
 class Ear:
-    """Stands where Bolt stands when everybody registers, and notes what they listen to."""
+    """Replaces Bolt while listeners register, and records what they listen to."""
 
     def __init__(self) -> None:
         self.heard: dict[str, list[Any]] = {}
@@ -295,7 +295,7 @@ def ear() -> Ear:
 
 
 def matched(registered: list[Any], named: set[str]) -> set[str]:
-    """Those of the names that a listener of its own is registered for; what catches all the rest is none."""
+    """The names with their own registered listener; the catch-all listener does not count."""
     found = set()
     for one in registered:
         what = one["type"] if isinstance(one, dict) else one

@@ -15,7 +15,7 @@ from tests.fakes.scripted_app import Recorder, Script, asked, open_scripted
 
 
 class Channel:
-    """A voice channel: what it was given of each stage; `ended` are those whose text has ended."""
+    """A voice channel: the text it got for each stage; `ended` are stages whose text has ended."""
 
     def __init__(self) -> None:
         self.recorder = Recorder()
@@ -79,7 +79,7 @@ class Channel:
 
 
 def written(go: asyncio.Event, *, breaks: bool = False) -> Script:
-    """A stage whose second sentence waits until it is let go."""
+    """A stage whose second sentence waits until it is released."""
 
     async def script(run: Run) -> AsyncGenerator[Event, None]:
         yield Stage("scene", "Scene 1")

@@ -45,7 +45,7 @@ async def test_without_an_endpoint_nothing_is_traced() -> None:
 
 
 async def spans_of(body: AsyncGenerator[str | Completion, None], meter: Meter) -> Sequence[Taken]:
-    """What one call of a model within a run is to the collector."""
+    """The spans that the collector gets for one model call within a run."""
     async with Collector() as collector:
         mine = Tracing(config(collector.endpoint))
         await mine.start()

@@ -18,7 +18,7 @@ from tests.fakes.traced import config, traced
 
 @pytest.fixture
 def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Spans are sent as soon as they have ended, not in five seconds."""
+    """Spans are sent as soon as they end, not after five seconds."""
     monkeypatch.setenv("OTEL_BSP_SCHEDULE_DELAY", "10")
 
 
@@ -111,7 +111,7 @@ async def test_an_invalid_address_does_not_stop_the_bot(caplog: pytest.LogCaptur
 
 
 class Scripted(SpanExporter):
-    """Succeeds or fails as it is told; raises for None."""
+    """Succeeds or fails as scripted; raises for None."""
 
     def __init__(self) -> None:
         self.well: bool | None = True

@@ -50,7 +50,7 @@ class Row:
 
 @dataclass
 class Library:
-    """Has the files that were taken in, as they were then; jobs end when they are told to."""
+    """Has the added files as they were then; jobs end when the test says so."""
 
     folder: Path
     space: str = "local"
@@ -73,7 +73,7 @@ class Library:
         self.begun.set()
 
     def end(self) -> Sequence[str]:
-        """Everything that was asked for is in; what that was, once each time."""
+        """End all jobs, and return what they added, each once."""
         names = [str(name) for one in self.asked for name in _only(one)]
         for name in names:
             size = (self.folder / name).stat().st_size
@@ -382,7 +382,7 @@ async def books(app: App, space: str = "local") -> list[tuple[str, str]]:
 
 
 def watch_of(app: App) -> Watch:
-    """That of books."""
+    """The watch of the books' folders."""
     return next(
         service for service in app._services if isinstance(service, Watch) and service.work == "library"
     )

@@ -147,7 +147,7 @@ async def test_the_engine_keeps_nothing_of_a_withdrawn_request(tmp_path: Path) -
 async def test_remains_of_a_withdrawn_request_are_deleted_at_the_next_start_after_a_crash(
     tmp_path: Path,
 ) -> None:
-    """The steps of the request, and somebody else's request with its words."""
+    """The remains are the request's steps, and another person's request that repeats its words."""
     secret, hushing = "a secret of the tower", asyncio.Event()
 
     async def asking(run: Run) -> AsyncGenerator[Event, None]:

@@ -29,7 +29,9 @@ def placeholders(sentence: str) -> set[str]:
 
 @cache
 def literals() -> list[tuple[str, str, bool]]:
-    """(where, string, whether it is surely a key) for every string in the code; f-strings as prefixes with *."""
+    """(where, string, whether it is certainly a key) for every string in the code; f-strings as prefixes with
+    *.
+    """
     found: list[tuple[str, str, bool]] = []
     for path in CODE:
         tree = ast.parse(path.read_text(encoding="utf-8"))

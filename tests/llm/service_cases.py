@@ -28,7 +28,7 @@ WORKING: Final = COLUMNS[:7]
 
 @dataclass(frozen=True)
 class Service:
-    """`wire` and `settings` are its stand-in's; `never`: what it does not answer with at all."""
+    """`wire` and `settings` configure its stand-in; `never` lists cases that it does not have."""
 
     name: str
     wire: str
@@ -81,7 +81,7 @@ class Case:
 
     @property
     def ways(self) -> tuple[bool, ...]:
-        """Whether it is the answer to a question in one piece, to a streamed one, or to either."""
+        """Whether the answer is to a streamed question, an unstreamed one, or either."""
         if self.frames:
             return (False,)
         whole = self.status == 200 and not {"choices", "object"}.isdisjoint(self.body)

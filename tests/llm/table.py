@@ -32,7 +32,7 @@ def busy() -> Reply:
 
 @dataclass
 class Table:
-    """`models` asks; every service is a provider of its own, named by a letter."""
+    """`models` makes the calls; each service is a separate provider, named by a letter."""
 
     config: Config
     ledger: Ledger
@@ -46,7 +46,7 @@ class Table:
         self.change()
 
     def change(self, **changes: Any) -> None:
-        """Models anew, with another config."""
+        """Rebuild the models with another config."""
 
         async def no_wait(seconds: float) -> None:
             await asyncio.sleep(0)
@@ -58,7 +58,7 @@ class Table:
         self.opened.append(self.models)
 
     async def ask(self, step: str = "answer", prompt: Prompt = PROMPT) -> tuple[str, Completion]:
-        """The text shown, and what came last."""
+        """The text that was shown, and the final Completion."""
         text, last = "", None
         async with aclosing(self.models.stream(self.run, "answerer", step, prompt)) as pieces:
             async for piece in pieces:
@@ -93,7 +93,7 @@ class Lay:
         timeouts: Timeouts = PATIENT,
         **settings: Any,
     ) -> Table:
-        """`settings` are those of every service, by name."""
+        """`settings` apply to every service, by name."""
         services: list[ModelService] = []
         providers, secrets = {}, {}
         for n, script in enumerate(scripts):

@@ -285,7 +285,7 @@ def test_each_model_refuses_what_it_does_not_support(lacks: str, change: Body) -
 
 
 async def post(service: MessagesService, body: Body, path: str = "/v1/messages") -> Body:
-    """A whole answer."""
+    """Request an unstreamed answer."""
     async with aiohttp.ClientSession() as client:
         response = await client.post(
             f"{service.base_url}{path}", json=body, headers=HEAD, raise_for_status=False

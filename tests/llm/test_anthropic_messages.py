@@ -36,7 +36,7 @@ def wire() -> Wire:
 
 
 def marks(body: Mapping[str, Any]) -> list[str]:
-    """Where a request is marked for the cache."""
+    """The places in a request that are marked for the cache."""
     places = [f"tools.{at}" for at, tool in enumerate(body.get("tools", [])) if "cache_control" in tool]
     places += ["system" for block in body.get("system", []) if "cache_control" in block]
     places += [
@@ -280,7 +280,7 @@ async def test_a_whole_answer_may_take_longer_than_a_pause_in_a_stream(desk: Ope
 
 
 class _Slow(MessagesService):
-    """Says nothing but pings, for longer than a stream may be silent, and does not hang up in the end."""
+    """Sends only pings for longer than a stream may be silent, and never hangs up."""
 
     async def _stream(self, request: web.Request, turn: Turn) -> web.StreamResponse:
         response = web.StreamResponse(headers={"Content-Type": "text/event-stream"})

@@ -37,7 +37,7 @@ async def test_a_paused_turn_continues_seamlessly(desk: Open, whole: bool) -> No
 
 @both
 async def test_a_paused_turn_continues_although_a_parameter_is_refused(desk: Open, whole: bool) -> None:
-    """What was paid for the first part stays paid, and is not asked for again."""
+    """The first part stays paid and is not requested again."""
     refused = Reply(
         status=400, error={"message": "output_config.effort: not supported", "type": "invalid_request_error"}
     )

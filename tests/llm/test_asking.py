@@ -20,7 +20,7 @@ from tests.llm.table import Set, Table, busy, good
 
 
 async def whole(at: Table, step: str, chain: tuple[str, ...] | None = None, **more: Any) -> str:
-    """The model that answered."""
+    """Ask, and return the model that answered."""
     return (await at.models.ask(at.run, "council", step, PROMPT, chain=chain, **more)).model
 
 

@@ -20,7 +20,7 @@ CATALOGUE = {"models": ("small", "claude-haiku-5-5", "claude-sonnet-5-5")}
 
 
 async def played(at: Table, gap_s: float, turns: int = 20) -> list[LedgerRow]:
-    """Turns so many seconds apart, over one long beginning."""
+    """Turns this many seconds apart, over one long beginning."""
     for n in range(turns):
         turn = Message("user", f"turn {n}")
         prompt = Prompt(BOOK, (turn,), max_tokens=300, cache=True)

@@ -77,7 +77,7 @@ def test_the_watch_for_prefixes_uses_bounded_memory() -> None:
 
 
 def test_a_model_that_caches_nothing_is_reported_once_an_hour(caplog: pytest.LogCaptureFixture) -> None:
-    """A story marks another prefix with every turn."""
+    """A story marks another prefix on each turn."""
     now = 0.0
     watch = CacheWatch(lambda: now)
     for turn in range(20):

@@ -35,7 +35,7 @@ def run_of(id: str, space: str = "local") -> MemoryRun:
 
 
 async def ask(at: Table, run: MemoryRun, step: str, chain: tuple[str, ...] = PRICED) -> str:
-    """What it came to: the model that answered, or the key of the sentence."""
+    """The model that answered, or the key of the error's sentence."""
     try:
         return (await at.models.ask(run, "council", step, PROMPT, chain=chain)).model
     except UserError as error:
@@ -43,7 +43,7 @@ async def ask(at: Table, run: MemoryRun, step: str, chain: tuple[str, ...] = PRI
 
 
 async def estimate_of(at: Table) -> float:
-    """What one call is thought to cost at most, in dollars."""
+    """The highest estimated cost of one call, in dollars."""
     await ask(at, run_of("before"), "one")
     (row,) = await at.ledger.entries("local", "before")
     assert row.estimate_usd is not None
@@ -96,7 +96,7 @@ async def test_a_cap_in_tokens_holds_for_a_model_without_a_price(table: Set) -> 
 
 
 async def test_the_estimate_includes_cache_writes(table: Set) -> None:
-    """Whoever has as much as the estimate says pays no more: a write costs up to twice as much as reading."""
+    """A budget of the estimate is enough: writing to the cache costs up to twice as much as reading."""
     book = "word " * 3_000
     wordy = Reply("so " * PROMPT.max_tokens)
     at = await table([wordy] * 4, wires=("messages",))
@@ -114,7 +114,7 @@ async def test_the_estimate_includes_cache_writes(table: Set) -> None:
 
 
 async def test_a_repeated_call_needs_its_room_under_the_cap_again(table: Set) -> None:
-    """An answer that breaks off while the model thinks is paid, and asked for again."""
+    """An answer that breaks off while the model thinks is billed and requested again."""
     thought = Reply("so", reasoning=["hm"] * 3, fault="truncate", at=0)
     at = await table([good(), thought, good(), thought, good()], wires=("messages",))
     most = await estimate_of(at)
@@ -133,7 +133,7 @@ async def test_a_repeated_call_needs_its_room_under_the_cap_again(table: Set) ->
 
 
 async def test_the_ledger_shows_the_usage_of_a_running_call(table: Set) -> None:
-    """A process that is killed is billed by it."""
+    """A killed process is billed by it."""
     held = Gate()
     at = await table([Reply("one two three", gates={2: held})], wires=("messages",))
     run = run_of("run")
@@ -173,7 +173,7 @@ async def test_a_running_call_counts_with_its_maximum_cost(table: Set) -> None:
 
 
 class Slow(Ledger):
-    """Waits, once an entry is kept, before it says so."""
+    """After it has stored an entry, it waits before it reports that."""
 
     def __init__(self, db: Database) -> None:
         super().__init__(db)
@@ -229,7 +229,7 @@ def test_dollars_are_read_as_cents_or_finer_where_they_are_few(amount: str, show
 
 
 async def test_the_usage_of_many_running_calls_is_noted_in_one_database_call(tmp_path: Path) -> None:
-    """One price after the other would keep the notes of all calls behind on a busy event loop."""
+    """Separate calls for each price would delay all notes on a busy event loop."""
     db = await Database.open(migrated.database(tmp_path / "sutradhar.db"))
     ledger, priced = Ledger(db), asyncio.Barrier(5)
     budget, noting = Budget(ledger, BudgetConfig(), note_s=3_600), False

@@ -212,7 +212,7 @@ async def test_blocks_of_another_wire_are_not_sent(desk: Open) -> None:
 
 
 def chunks(*deltas: dict[str, Any]) -> str:
-    """A stream of these deltas."""
+    """A stream with these deltas."""
     reasons = [*[None] * len(deltas), "tool_calls"]
     made = [
         {"choices": [{"index": 0, "delta": delta, "finish_reason": reason}]}

@@ -76,7 +76,7 @@ print(json.dumps(asyncio.run(main())))
 
 
 def answered(code: str) -> Any:
-    """What a process prints that runs `code`."""
+    """The output of a new process that runs `code`."""
     done = subprocess.run(
         [sys.executable, "-c", ASK + code], cwd=ROOT, capture_output=True, text=True, check=False
     )

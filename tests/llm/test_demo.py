@@ -77,7 +77,7 @@ async def ask(demo: Demo, asked: Prompt, meter: Meter | None = None, **how: bool
 async def strike(
     demo: Demo, blow: Callable[[psutil.Process], None], heard: list[str | Completion], meter: Meter
 ) -> None:
-    """Listen to a long answer, and deal the blow to its process at the fifth piece."""
+    """Read a long answer, and apply `blow` to its process at the fifth piece."""
     async for piece in demo.stream("smollm2", prompt(), meter):
         heard.append(piece)
         if len(heard) == 5:

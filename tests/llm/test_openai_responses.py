@@ -34,7 +34,7 @@ def wire() -> Wire:
 
 
 def after(asked: Completion, *, raw: bool = True, text: str = "150 feet") -> Prompt:
-    """The question again, with the turn that asked for tools and what they gave."""
+    """The question, followed by the turn with tool calls and their results."""
     results = tuple(ToolResult(call.id, text) for call in asked.calls)
     turn = Message("assistant", asked.text, calls=asked.calls, raw=asked.raw if raw else "")
     return replace(WITH_TOOLS, messages=(*PROMPT.messages, turn, Message("user", results=results)))

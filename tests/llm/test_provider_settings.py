@@ -22,7 +22,7 @@ WIRES = ("chat", "responses", "messages")
 
 
 def given(at: Table, base_query: str = "", **settings: Any) -> None:
-    """Changes the provider, and names the variable that holds its secret."""
+    """Change the provider's settings, and name the variable of its secret."""
     before = at.config.providers["a"]
     base_url = f"{before.base_url}{base_query}"
     at.change(

@@ -269,7 +269,7 @@ def test_unsupported_output_formats_are_refused(change: Body, param: str) -> Non
 
 
 async def raw(service: ResponsesService, body: Body, path: str = "") -> tuple[int, Any]:
-    """Ask without any SDK: the events of a stream, or the JSON of an answer."""
+    """Call the service without an SDK: the events of a stream, or the JSON of an answer."""
     import json
 
     from aiohttp import ClientSession

@@ -49,7 +49,7 @@ FEET = {
 
 
 class Here:
-    """A provider of this service. Each question is to another model, of which nothing has been learnt."""
+    """A provider of this service. Each question goes to another model, about which nothing is known yet."""
 
     def __init__(self, service: ModelService) -> None:
         self.service = service
@@ -87,7 +87,7 @@ class Here:
 
 @dataclass
 class Asked:
-    """What came of a question; `again`: it was asked once more after a pause. `sent`: the last request."""
+    """The outcome of a question; `again`: it was retried after a pause. `sent`: the last request."""
 
     last: Completion | None = None
     error: ModelError | None = None
@@ -109,7 +109,7 @@ async def opened() -> AsyncIterator[Open]:
 
 
 def wrong(case: Case, asked: Asked) -> str:
-    """What did not come as it should; "" when all did."""
+    """The difference from the expected outcome; "" if there is none."""
     error, last = asked.error, asked.last
     if case.comes == "refusal":
         return "" if last is not None and last.finish == "refusal" else f"no refusal: {error or last}"
@@ -155,7 +155,7 @@ async def test_every_unusual_answer_is_handled_as_its_service_documents_it(opene
 
 
 async def test_ordinary_requests_work_with_every_service(opened: Open) -> None:
-    """In every way of `WORKING`."""
+    """Each of `WORKING` is tried."""
     for service in SERVICES:
         here = await opened(service.wire, service.settings)
         fake, name = here.service, service.name

@@ -25,7 +25,7 @@ def wire() -> Wire:
 
 
 def parted(pieces: list[str], *, how: str = "end", expected: bool = False) -> tuple[str, str, bool | None]:
-    """(what is said, what was thought, whether nothing opened it)."""
+    """(the text, the thoughts, whether the opening tag was missing)."""
     thoughts = Thoughts(expected=expected)
     fed = [thoughts.feed(piece) for piece in pieces]
     fed.append(thoughts.finish(how))
@@ -65,7 +65,7 @@ PLAIN = (
 
 
 def ways(text: str) -> Iterator[list[str]]:
-    """Every way it comes: letter by letter, in two pieces, in one."""
+    """Every way in which it may arrive: letter by letter, in two pieces, in one."""
     yield list(text)
     yield from ([text[:at], text[at:]] for at in range(len(text) + 1))
 

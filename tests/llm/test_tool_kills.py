@@ -38,11 +38,11 @@ def script() -> list[Reply]:
 
 
 class Killed(BaseException):
-    """The end of the process."""
+    """Raised in place of a kill."""
 
 
 class Mortal(MemoryRun):
-    """Lives until so many steps have been kept; `left` is None for one that lives on."""
+    """Runs until this many steps are stored; with `left` None it is not killed."""
 
     left: int | None = None
 
@@ -72,7 +72,7 @@ class Mortal(MemoryRun):
 
 @pytest.mark.parametrize("kills", range(len(STEPS)))
 async def test_a_turn_killed_between_any_two_steps_repeats_nothing(seat: Seat, kills: int) -> None:
-    """One process after the other: each is killed once it has kept so many steps more."""
+    """Each process in turn is killed once it has stored this many more steps."""
     course = Course()
     at = await seat(script())
     run = Mortal()
@@ -190,7 +190,7 @@ asyncio.run(main())
 
 
 async def killed(folder: Path, kills: int, *services: MessagesService) -> list[str]:
-    """What one process after the other has logged, each killed once it has kept so many steps more."""
+    """The logs of one process after the other, each killed once it has stored this many more steps."""
     urls = [service.base_url for service in services]
     codes: list[int | None] = []
     while len(codes) < 20 and codes[-1:] != [0]:

@@ -40,13 +40,13 @@ def hang(rest: str, progress: Progress) -> str:
 
 
 def hold(rest: str, progress: Progress) -> str:
-    """Hang in C, where no other thread of Python's can run."""
+    """Hang in C, so that no other Python thread can run."""
     re.match(r"(a+)+$", "a" * 60 + "b")
     return ""
 
 
 def spin(rest: str, progress: Progress) -> str:
-    """Never ends, but says something all the while."""
+    """Never end, but report progress all the time."""
     while True:
         progress(1, 2)
         time.sleep(0.01)
@@ -63,7 +63,7 @@ def gulp(rest: str, progress: Progress) -> str:
 
 
 def reserve(rest: str, progress: Progress) -> str:
-    """Ask for memory without touching it, which no look at what is held would see."""
+    """Reserve memory without touching it, so that measuring used memory does not show it."""
     try:
         mmap.mmap(-1, 900_000_000, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS).close()
     except OSError:
@@ -85,7 +85,7 @@ def killed(rest: str, progress: Progress) -> str:
 
 
 def slow(rest: str, progress: Progress) -> str:
-    """As the kernel ends what has used up its time."""
+    """End as if the kernel had killed it for using up its processor time."""
     os.kill(os.getpid(), signal.SIGXCPU)
     time.sleep(10)
     return ""
@@ -104,7 +104,7 @@ def refuse(rest: str, progress: Progress) -> str:
 
 
 def chatter(rest: str, progress: Progress) -> str:
-    """A library that prints."""
+    """Print like a noisy library."""
     os.write(1, b"printed\n" * 1000)
     os.write(2, b"complained\n" * 1000)
     print("also printed", flush=True)
@@ -127,7 +127,7 @@ def count(rest: str, progress: Progress) -> str:
 
 
 def write(rest: str, progress: Progress) -> str:
-    """Try a file, a process; tell what is in the environment."""
+    """Try to write a file and to start a process; report the environment."""
     told = []
     try:
         Path(rest).write_bytes(b"x")
@@ -143,7 +143,7 @@ def write(rest: str, progress: Progress) -> str:
 
 
 def forge(rest: str, progress: Progress) -> str:
-    """Say something that is no honest frame, where frames are said."""
+    """Write bytes that are no valid frame."""
     frames_fd = _frames()
     os.write(frames_fd, bytes.fromhex(rest))
     time.sleep(1000)
@@ -151,14 +151,14 @@ def forge(rest: str, progress: Progress) -> str:
 
 
 def linger(rest: str, progress: Progress) -> str:
-    """Say the last word, and stay."""
+    """Send the result, but do not exit."""
     os.write(_frames(), frames.framed(frames.SORRY, {"key": "library.file_locked", "values": {}}))
     time.sleep(1000)
     return ""
 
 
 def flood(rest: str, progress: Progress) -> str:
-    """Endless progress, as fast as it goes."""
+    """Report progress endlessly, as fast as possible."""
     frames_fd = _frames()
     many = frames.framed(frames.PROGRESS, [1, 2]) * 1000
     while True:
@@ -166,7 +166,7 @@ def flood(rest: str, progress: Progress) -> str:
 
 
 def _frames() -> int:
-    """The number of the pipe that frames are written to."""
+    """The file descriptor for frames."""
     pipes = []
     for path in Path("/proc/self/fd").iterdir():
         with suppress(OSError):

@@ -47,7 +47,7 @@ def _files(
 
 
 def _outcome(name: str, data: bytes, progress: Progress) -> list[str]:
-    """ "read" and the text, or why not; a mistake by its place."""
+    """ "read" and the text, or the reason; an exception by its place in the code."""
     try:
         kinds.check(name, data)
         document = importlib.import_module(PARSED[suffix_of(name)]).read(name, data, progress)

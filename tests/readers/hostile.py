@@ -32,7 +32,7 @@ def paragraph(text: str = STORY) -> bytes:
 
 
 def docx(body: bytes, before: bytes = b"", **parts: bytes) -> bytes:
-    """A body in a document; `before` stands between the declaration and the root."""
+    """A document with this body; `before` is put between the declaration and the root."""
     return packed(
         {
             "[Content_Types].xml": _TYPES,
@@ -197,7 +197,7 @@ def odd_htmls() -> dict[str, bytes]:
 
 
 def swelling(suffix: str) -> bytes:
-    """Within every limit of an archive's, and many times as large once a parser has made elements of it."""
+    """A file within every limit of archives that becomes many times as large when a parser builds elements."""
     ballast = {"ballast": random.Random(1).randbytes(400_000)}
     if suffix == ".docx":
         return packed(unpacked(docx(b"<w:p/>" * 10_000_000)) | ballast)
@@ -240,7 +240,7 @@ def _mutated(data: bytes, chance: random.Random) -> bytes:
 
 
 def cuts(data: bytes, count: int, seed: int) -> Iterator[bytes]:
-    """The file cut off, at `count` places."""
+    """The file cut off at `count` places."""
     chance = random.Random(seed)
     for _ in range(count):
         yield data[: chance.randrange(1, len(data))]

@@ -34,7 +34,7 @@ def stream(data: bytes, entries: bytes = b"") -> bytes:
 
 
 def words(text: str, size: int = 12) -> bytes:
-    """A page's contents that show a text, 80 letters a line."""
+    """The contents of a page that shows a text, 80 letters a line."""
     shown = " ".join(f"({line}) Tj T*" for line in wrap(text, 80))
     return f"BT /F 1 Tf {size} 0 0 {size} 40 780 Tm 1.2 TL {shown} ET".encode("cp1252")
 
@@ -56,14 +56,14 @@ def honest_pdf(text: str = STORY) -> bytes:
 
 
 def pdf_of(contents: bytes, entries: bytes = b"") -> bytes:
-    """One page with these bytes as its contents, packed as `entries` say."""
+    """A PDF with one page with these bytes as contents, compressed as `entries` say."""
     return pdf([
         CATALOGUE, b"<</Type/Pages/Kids[3 0 R]/Count 1>>", page(5), FONT, stream(contents, entries),
     ])  # fmt: skip
 
 
 def pdf_of_pages(count: int) -> bytes:
-    """One page, shown `count` times."""
+    """A PDF that shows one page `count` times."""
     pages = b"".join(b"%d 0 R " % (5 + n) for n in range(count))
     return pdf([
         CATALOGUE, b"<</Type/Pages/Kids[%s]/Count %d>>" % (pages, count), FONT, stream(words(STORY)),
@@ -72,7 +72,7 @@ def pdf_of_pages(count: int) -> bytes:
 
 
 def scanned_pdf() -> bytes:
-    """A page that is a picture of 8 by 8 dots."""
+    """A PDF with a page that is a picture of 8 by 8 dots."""
     picture = stream(
         bytes(64), b"/Type/XObject/Subtype/Image/Width 8/Height 8/ColorSpace/DeviceGray/BitsPerComponent 8"
     )
@@ -84,7 +84,7 @@ def scanned_pdf() -> bytes:
 
 
 def deflated(size: int, times: int = 1) -> tuple[bytes, bytes]:
-    """`size` blanks packed `times` times over, and the entries that say so."""
+    """`size` blanks compressed `times` times, and the entries that declare it."""
     packing = zlib.compressobj(9)
     head = packing.compress(b" " * 1_000_000) + packing.flush(zlib.Z_FULL_FLUSH)
     # After a full flush a block refers to nothing before it, so it may be said again and again (RFC 1951).
@@ -101,7 +101,7 @@ def _before_itself() -> bytes:
 
 
 def odd_pdfs() -> dict[str, bytes]:
-    """Structures that turn in circles, lie, or go too deep."""
+    """Structures that contain cycles, lie, or nest too deeply."""
     leaf = [page(5), FONT, stream(words(STORY))]
     action = b"/Dest[3 0 R/Fit]"
     deep = [b"<</Type/Pages/Kids[%d 0 R]/Count 1>>" % (7 + n) for n in range(5_000)]

@@ -33,7 +33,7 @@ def packed(members: Mapping[str, bytes], method: int = zipfile.ZIP_DEFLATED) -> 
 
 
 def unpacked(data: bytes) -> dict[str, bytes]:
-    """A zip's members; nothing for what is no zip."""
+    """The members of a zip; nothing for other files."""
     if not data.startswith(b"PK"):
         return {}
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
@@ -41,7 +41,7 @@ def unpacked(data: bytes) -> dict[str, bytes]:
 
 
 def lying(size: int, said: int, name: str = "a") -> bytes:
-    """A zip with one member of `size` bytes which it says are `said`."""
+    """A zip with one member of `size` bytes whose directory says `said` bytes."""
     data = bytearray(packed({name: b"\x00" * size}))
     for mark, at in ((b"PK\x01\x02", 24), (b"PK\x03\x04", 22)):
         struct.pack_into("<I", data, data.find(mark) + at, said)
@@ -49,7 +49,9 @@ def lying(size: int, said: int, name: str = "a") -> bytes:
 
 
 def many_members(count: int, name: bytes = b"a") -> bytes:
-    """A zip whose directory has `count` rows, all of one member; by hand, for `zipfile` would take minutes."""
+    """A zip whose directory has `count` rows for one member; made by hand, because `zipfile` would take
+    minutes.
+    """
     local = b"PK\x03\x04" + struct.pack("<HHHHHIIIHH", 20, 0, 0, 0, 0, 0, 0, 0, len(name), 0) + name
     row = (
         b"PK\x01\x02"
@@ -61,7 +63,9 @@ def many_members(count: int, name: bytes = b"a") -> bytes:
 
 
 def overlapping(count: int, size: int = 1_000_000) -> bytes:
-    """A zip with `count` members that are all the same packed bytes (David Fifield, A better zip bomb, 2019)."""
+    """A zip with `count` members that share the same compressed bytes (David Fifield, A better zip bomb,
+    2019).
+    """
     squeezed = zlib.compress(b"\x00" * size, 9)[2:-4]
     crc = zlib.crc32(b"\x00" * size)
     local = b"PK\x03\x04" + struct.pack("<HHHHHIIIHH", 20, 0, 8, 0, 0, crc, len(squeezed), size, 1, 0) + b"a"

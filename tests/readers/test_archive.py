@@ -30,7 +30,7 @@ def refused(data: bytes, member: str = "", *, xml: bool = False) -> str:
 
 @contextmanager
 def within(megabytes: float) -> Iterator[None]:
-    """What is done in it takes no more memory than that at any time."""
+    """Check that the block never uses more memory than this."""
     tracemalloc.start()
     try:
         yield

@@ -195,7 +195,7 @@ AROUND = (
 
 
 class Tree:
-    """A body of what may stand in one; each word that is seen stands between blanks."""
+    """A document body with arbitrary contents; each visible word is between blanks."""
 
     def __init__(self, seed: int) -> None:
         self._dice = random.Random(seed)

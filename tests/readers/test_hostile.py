@@ -34,7 +34,7 @@ Outcomes = dict[str, tuple[str, str, float]]
 
 
 async def batch(**asked: object) -> Outcomes:
-    """What became of each: "read" and its text, or the reason; and the seconds."""
+    """The result for each file: "read" and its text, or the reason; and the seconds."""
     reading = Sandbox(PATIENT, readers={".pdf": "tests.readers.batch"})
     document = await reading.read("batch.pdf", b"%PDF-" + json.dumps(asked).encode())
     return {title: (what, text, s) for title, (what, text, s) in json.loads(document.text).items()}
@@ -146,7 +146,9 @@ async def test_mutations_break_no_reader(name: str) -> None:
 
 @pytest.mark.slow
 async def test_mutations_break_no_reader_of_scripts(tmp_path: Path) -> None:
-    """Three hundred and more damaged files of Fade In, Open Screenplay, Celtx, Highland, Trelby and Fountain."""
+    """More than three hundred damaged files of Fade In, Open Screenplay, Celtx, Highland, Trelby and
+    Fountain.
+    """
     fountain = (
         "Title: The Sea\n\nEXT. SEA - DAY #1#\n\nANA (V.O.)\n(low)\nWait.\n\nBO ^\nNo. [[A note]] /* cut */\n"
     )

@@ -20,7 +20,7 @@ OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(500)
 
 
 def packed(*names: str, first: bytes = b"") -> bytes:
-    """A zip with members of these names; `first` is what an uncompressed "mimetype" in front says."""
+    """A zip with members of these names; `first` is the content of an uncompressed "mimetype" in front."""
     made = io.BytesIO()
     with zipfile.ZipFile(made, "w") as archive:
         if first:
@@ -122,7 +122,7 @@ RIGHT = {
 
 
 def said(name: str, data: bytes, locale: str = "en") -> str:
-    """The sentence about a file, "" where it is let through."""
+    """The sentence about a file, "" if it is accepted."""
     try:
         kinds.check(name, data)
     except UserError as error:

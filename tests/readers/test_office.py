@@ -30,7 +30,7 @@ def pptx(**changed: bytes) -> Document:
 
 
 def xlsx(rows: str, more: str = "", styles: str = "") -> Document:
-    """A workbook of one sheet with these rows."""
+    """A workbook with one sheet of these rows."""
     members = {
         "xl/workbook.xml": f'<workbook {R}><sheets><sheet name="Sheet1" r:id="a"/></sheets></workbook>',
         "xl/_rels/workbook.xml.rels": '<x><x Id="a" Type="t/worksheet" Target="s.xml"/><x Id="b" Type="t/styles"'

@@ -36,7 +36,7 @@ def document(name: str) -> Document:
 
 
 def flat(text: str) -> str:
-    """The words alone, for what may be broken over lines."""
+    """The words only, for text that may be wrapped."""
     return " ".join(re.sub(r"^(?:[-#]+|\d\.|>)|\|", " ", text, flags=re.M).split())
 
 

@@ -20,14 +20,16 @@ def shown(text: str, x: float, y: float, size: float = 10, font: str = "F") -> s
 
 
 def lines(texts: Sequence[str], x: float = 60, y: float = 700, size: float = 10) -> str:
-    """One below the other."""
+    """Show lines one below the other."""
     return "".join(shown(text, x, y - 1.2 * size * at, size) for at, text in enumerate(texts))
 
 
 def made(
     *pages: str, entries: str = "", title: str = "", font: bytes = FONT, more: Sequence[bytes] = ()
 ) -> bytes:
-    """A page for each of these contents; `entries` are of each page's dictionary, `more` objects from 6 on."""
+    """A PDF with a page for each of these contents; `entries` go into each page's dictionary, `more` are
+    objects from 6 on.
+    """
     first = 6 + len(more)
     kids = " ".join(f"{first + 2 * at} 0 R" for at in range(len(pages)))
     objects = [
@@ -49,7 +51,7 @@ def document(*pages: str, entries: str = "", title: str = "") -> Document:
 
 
 def body(page: int, height: float = 640) -> str:
-    """A page of prose of its own."""
+    """A page of unique prose."""
     return lines([f"{PROSE} Leaf {page * 31 % 97} of {at}." for at in range(5)], y=height)
 
 
@@ -264,7 +266,7 @@ def test_annotations_are_not_read_as_text() -> None:
 
 
 def mapped(pairs: str) -> bytes:
-    """A font whose letters are said to be others."""
+    """A font that maps its letters to others."""
     head = "/CIDInit /ProcSet findresource begin begincmap 1 begincodespacerange <00> <FF> endcodespacerange"
     return stream(f"{head} {pairs} endcmap".encode())
 

@@ -15,7 +15,7 @@ ACTION, DIALOGUE, PARENTHETICAL, CUE, TRANSITION = 108, 180, 223, 266, 430
 
 
 def page(*rows: tuple[float, str], number: str = "") -> str:
-    """Each row by its left edge, 12 points below the last; "" leaves one free."""
+    """A page with each row at its left edge, 12 points below the previous one; "" leaves a row empty."""
     shown_rows = [shown(text, x, 720 - 12 * at, 12) for at, (x, text) in enumerate(rows) if text]
     return "".join([shown(number, 520, 760, 12) if number else "", *shown_rows])
 

@@ -27,7 +27,7 @@ PLACES = ("tower", "harbour", "mill", "orchard", "quarry", "chapel", "bridge", "
 
 
 def write(file: Path, edition: int, sections: int = 8) -> Path:
-    """A book whose sections are the same in each edition but for its number."""
+    """Write a book whose sections differ between editions only in the number."""
     bodies = (
         f"## The {PLACES[n % 8]} {n}\n\nIn year {edition} the {PLACES[n % 8]} has {n + 3} lamps and a keeper.\n"
         for n in range(sections)
@@ -38,7 +38,7 @@ def write(file: Path, edition: int, sections: int = 8) -> Path:
 
 @asynccontextmanager
 async def opened(folder: Path, letters: Letters, model: str = ONE) -> AsyncIterator[Resources]:
-    """The resources over `folder`, its embedder (one of `letters`) the model of that name."""
+    """The resources over `folder`; the model of that name is its embedder (one of `letters`)."""
     (folder / "config.toml").write_text(f'[embedding]\nmodel = "{model}"\n', encoding="utf-8")
     resources = await Resources.open(
         load(folder / "config.toml", migrated.folder(folder / "data"), environ={})
@@ -52,7 +52,7 @@ async def opened(folder: Path, letters: Letters, model: str = ONE) -> AsyncItera
 
 
 class Job(MemoryRun):
-    """A run of its own that waits before the step `at` until it is let `go`."""
+    """A separate run that waits before the step `at` until `go` is set."""
 
     def __init__(self, at: str = "", space: str = "local") -> None:
         super().__init__(space)
@@ -61,7 +61,7 @@ class Job(MemoryRun):
         self.there, self.go = asyncio.Event(), asyncio.Event()
 
     async def reached(self, job: asyncio.Task[T]) -> None:
-        """Wait until the job has come to where it waits."""
+        """Wait until the job is waiting."""
         arrived = asyncio.ensure_future(self.there.wait())
         await asyncio.wait({arrived, job}, return_when=asyncio.FIRST_COMPLETED)
         assert arrived.done(), job.result()
@@ -76,20 +76,20 @@ class Job(MemoryRun):
 async def take(
     resources: Resources, run: MemoryRun, items: Sequence[Item], shelf: str = "rules"
 ) -> list[Event]:
-    """A whole job: what it told."""
+    """Run a whole job, and return its events."""
     job = IntakeJob(resources.intake, resources.jobs, run, shelf)
     sizes = [1] * len(items)
     return [event async for event in job.events(list(items), sizes, [], replace=True)]
 
 
 async def add(resources: Resources, *files: Path, run: MemoryRun | None = None) -> list[str]:
-    """Put editions on the shelf; the ids of what is there then."""
+    """Put editions on the shelf; returns the ids on the shelf afterwards."""
     await take(resources, run or Job(), [Item(file.name, str(file)) for file in files])
     return await there(resources)
 
 
 async def anew(resources: Resources, run: MemoryRun) -> list[Event]:
-    """A reindex."""
+    """Reindex the shelf."""
     rows = await resources.library.rows("local", "rules")
     items = [Item(row.source, str(resources.intake.original(row.id, row.source)), row.id) for row in rows]
     return await take(resources, run, items)

@@ -24,7 +24,7 @@ def confident(evidence: Evidence, likeness: Likeness | None = BGE_SMALL) -> bool
 
 
 def shelf(*names: str, **texts: str) -> Shelf:
-    """A shelf of examples by their names, and of texts by theirs."""
+    """A shelf of examples by name, and of texts by name."""
     shelved = []
     files = {name: (EXAMPLES / name).read_bytes() for name in names}
     files |= {f"{name}.md": text.encode() for name, text in texts.items()}
@@ -156,7 +156,9 @@ def test_a_passage_much_nearer_than_the_others_is_more_likely_the_answer() -> No
 
 
 def test_between_two_languages_words_and_vectors_have_to_agree() -> None:
-    """A rulebook speaks of much that another one's questions are about: alike is not enough."""
+    """A rulebook mentions much that questions on another rulebook are about, so similarity alone is not
+    enough.
+    """
     alike = Evidence(
         words=3, size=3000, share=0.23, match=0.36, likeness=0.48, lead=0.06, agreement=0.9, foreign=True
     )
@@ -196,7 +198,7 @@ def test_a_name_that_no_passage_says_in_full_needs_more() -> None:
 
 
 def test_a_name_needs_less_evidence_on_a_small_shelf() -> None:
-    """It says each name once or twice, and few names of other books."""
+    """A small shelf mentions each name once or twice, and few names of other books."""
     name = replace(FAIR, name=True)
     lower = [
         margin(replace(name, size=size)) - margin(replace(FAIR, size=size))
@@ -208,7 +210,7 @@ def test_a_name_needs_less_evidence_on_a_small_shelf() -> None:
 
 
 def test_the_question_words_of_a_foreign_question_are_no_evidence(lanterns: Shelf) -> None:
-    """Few passages say that something happens, and many that something works."""
+    """Few passages say that something happens, but many say that something works."""
     plain, asked = "vela apagada?", "O que acontece com a vela apagada, como funciona?"
     words = [lanterns.search(question, language="pt").evidence.words for question in (plain, asked)]
     assert words == [2, 2]

@@ -137,7 +137,7 @@ async def test_the_vectors_continue_after_a_stop_and_are_made_again_if_the_folde
 
 
 class Crowded:
-    """A model of both languages that gives one direction to all questions, and to what is said of the market."""
+    """A model of both languages that gives one direction to all questions and to the text on the market."""
 
     name, dimensions = E5_ENPT, 16
     languages: frozenset[str] | None = frozenset({"en", "pt"})

@@ -105,7 +105,7 @@ async def test_each_of_many_simultaneous_questions_is_answered_from_one_edition(
 async def test_an_edition_that_is_not_on_the_shelf_takes_no_place_among_the_nearest(
     tmp_path: Path, resources: Resources
 ) -> None:
-    """The new edition's passages are the same words, and so as near as those of the old one."""
+    """The new edition's passages have the same words, so they are as near as the old ones."""
     await add(resources, write(tmp_path / "north.md", 1))
     (embedder,) = [await resources.embedding.get()]
     assert embedder is not None
@@ -281,14 +281,14 @@ async def test_a_failed_addition_leaves_no_file_behind(tmp_path: Path, resources
 
 
 class Full(Documents):
-    """Takes nothing in any more."""
+    """Storage that accepts nothing more."""
 
     async def add(self, new: NewDocument, *, built_by: str | None = None) -> bool:
         raise StorageFault("full", "no room")
 
 
 class Stuck(ChromaVectors):
-    """Loses nothing any more."""
+    """Storage that deletes nothing."""
 
     async def remove(self, space: str, shelf: str, document_ids: Collection[str]) -> None:
         raise StorageFault("full", "no room")
@@ -322,7 +322,7 @@ async def test_a_note_says_when_a_new_book_has_another_model_than_the_old_ones(
 
 
 async def test_every_step_of_a_replacement_may_be_repeated(tmp_path: Path, resources: Resources) -> None:
-    """What a crash cuts off is done again: here every step has been done, and none is known to have been."""
+    """After a crash steps are repeated: here each step was done but is not recorded."""
     file = write(tmp_path / "north.md", 1, 70)
     await add(resources, file)
     (new,) = await add(resources, write(file, 2, 70), run=(run := Job()))

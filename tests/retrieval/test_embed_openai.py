@@ -38,7 +38,7 @@ async def test_vectors_come_in_order_and_have_length_one() -> None:
 
 
 async def test_nothing_the_service_refuses_is_sent() -> None:
-    """Empty, over-long and dense texts, in requests that stay below the service's limit of tokens."""
+    """Empty, very long and dense texts are sent in requests below the service's token limit."""
     texts = ["", "é" * 90_000, "\ud800", *["漢" * 3000] * 200]
     async with EmbeddingService(key=KEY) as service:
         vectors = await asyncio.to_thread(made(service).passages, texts)

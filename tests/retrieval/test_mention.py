@@ -17,7 +17,7 @@ EXAMPLES = Path(__file__).parents[2] / "examples"
 
 
 class Book:
-    """One file, an example unless its text is given, on a shelf of its own, with the texts of its chunks."""
+    """One file, by default an example, on its own shelf, with the texts of its chunks."""
 
     def __init__(self, name: str, text: str = "") -> None:
         document = read(name, text.encode() or (EXAMPLES / name).read_bytes())

@@ -48,7 +48,7 @@ def aside(resources: Resources) -> list[Path]:
 
 
 def spoil(resources: Resources) -> None:
-    """As a disk does it, while nobody has the file open."""
+    """Damage the file as a disk would, while it is not open."""
     for file in (resources.config.data_dir / "chroma").glob("chroma.sqlite3*"):
         file.write_bytes(b"not a database at all " * 1_000)
 

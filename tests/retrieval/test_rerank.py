@@ -67,7 +67,7 @@ O armazém deste porto vende corda e óleo de lampião a todos os viajantes.
 
 
 class Counted:
-    """A reranker that likes the last of its texts best, and knows what it was given."""
+    """A reranker that prefers its last text and records its input."""
 
     name = "counted"
 
@@ -108,7 +108,7 @@ def settings(tmp_path: Path, **retrieval: object) -> Config:
 async def looked_at(
     config: Config, model: Counted, question: str, books: dict[str, str]
 ) -> tuple[list[Hit], list[Hit], list[str]]:
-    """(plain order, order after a second look, notices) of a shelf with these books."""
+    """(plain order, order after reranking, notices) for a shelf with these books."""
     shelf = Shelf([shelved(name, text) for name, text in books.items()])
     ranked = shelf.search(question, None, Options(k=50))
     notices: list[str] = []

@@ -318,7 +318,7 @@ def test_words_in_one_row_count_for_more_than_in_separate_rows() -> None:
 
 
 def armoury() -> Shelf:
-    """A price list, and many monsters that fight with what is on it."""
+    """A price list, and many monsters that fight with its weapons."""
     goods = [
         f"{metal} {thing}" for metal in ("iron", "bronze", "silver") for thing in ("bell", "lamp", "hook")
     ]

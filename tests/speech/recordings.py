@@ -11,20 +11,22 @@ import soundfile
 
 
 def noise(seconds: float) -> bytes:
-    """One channel of 16 bits at 48 kHz."""
+    """Noise: one channel of 16 bits at 48 kHz."""
     made = np.random.default_rng(7).normal(0, 3_000, int(seconds * 48_000))
     return made.astype("<i2").tobytes()
 
 
 def ogg(seconds: float, *, subtype: str = "OPUS") -> bytes:
-    """As Discord's voice messages are."""
+    """A file like Discord's voice messages."""
     out = io.BytesIO()
     soundfile.write(out, np.frombuffer(noise(seconds), "<i2"), 48_000, format="OGG", subtype=subtype)
     return out.getvalue()
 
 
 def long_ogg(seconds: float) -> bytes:
-    """Of silence: packets of 60 ms that have only their first byte, and pages that say they are at the beginning."""
+    """A long silence: packets of 60 ms that have only their first byte, and pages that claim to be at the
+    beginning.
+    """
     head = b"OpusHead\x01\x01" + struct.pack("<HIhB", 312, 48_000, 0, 0)
     pages = [(2, [head]), (0, [b"OpusTags" + struct.pack("<II", 0, 0)])]
     left = int(seconds / 0.06)
@@ -45,7 +47,7 @@ def _box(kind: bytes, *parts: bytes) -> bytes:
 
 
 def mp4(seconds: float, *tracks: bytes) -> bytes:
-    """With a track of each of these kinds, b"soun" or b"vide"; without its samples."""
+    """An MP4 with a track of each of these kinds, b"soun" or b"vide"; without its samples."""
     made = [
         _box(
             b"trak",
@@ -69,7 +71,7 @@ def mp4(seconds: float, *tracks: bytes) -> bytes:
 
 
 def fragmented(seconds: float, *, each: bool = False) -> bytes:
-    """As browsers record an MP4: its samples come in fragments of a second, with the length of `each` or of all."""
+    """An MP4 as browsers record it: samples in fragments of a second, with the length of `each` or of all."""
     count = int(48_000 / 1_024)
     sizes = [struct.pack(">II", 1_024, 7) if each else struct.pack(">I", 7)] * count
     run = struct.pack(">IIi", 0x301 if each else 0x201, count, 8) + b"".join(sizes)
@@ -82,7 +84,7 @@ def fragmented(seconds: float, *, each: bool = False) -> bytes:
 
 
 def webm(seconds: float, *, codec: bytes = b"A_OPUS", kind: int = 2, flags: int = 0x80) -> bytes:
-    """As browsers record it: the segment and its clusters have no end. Packets of 20 ms."""
+    """A WebM as browsers record it: segment and clusters have no end. Packets of 20 ms."""
 
     def element(id: bytes, inside: bytes) -> bytes:
         return id + struct.pack(">I", 0x10000000 | len(inside)) + inside

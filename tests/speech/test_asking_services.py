@@ -29,7 +29,7 @@ from tests.fakes.speech_service import tone
 
 @dataclass
 class Anything:
-    """A service that answers any request, and notes where it came and with which headers."""
+    """A service that answers any request, and records its path and headers."""
 
     address: str = ""
     requests: list[web.Request] = field(default_factory=list)

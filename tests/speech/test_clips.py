@@ -33,7 +33,7 @@ SCENE = "The door opens, and a cold wind comes in. Mira waits."
 
 
 class Desk:
-    """Clips that are posted to a list; a run's text stands as soon as `texts` is set."""
+    """Clips that are posted to a list; a run's text is shown once `texts` is set."""
 
     def __init__(
         self,

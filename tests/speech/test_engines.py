@@ -196,7 +196,7 @@ async def test_its_words_can_be_understood() -> None:
 
 
 def _distance(wanted: list[str], heard: list[str]) -> int:
-    """Words to change, add or leave out (Levenshtein)."""
+    """The number of words to change, add or remove (Levenshtein)."""
     row = list(range(len(heard) + 1))
     for i, one in enumerate(wanted, 1):
         before, row[0] = row[0], i
@@ -220,7 +220,7 @@ async def test_espeak_says_portuguese_and_others() -> None:
 
 
 def program(folder: Path, code: str) -> str:
-    """A program that is called in espeak's place, and wants to be called as espeak-ng does."""
+    """A program in espeak's place that expects espeak-ng's arguments."""
     file = folder / "espeak-ng"
     checks = (
         "import sys, time, os\n"

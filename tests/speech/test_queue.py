@@ -33,7 +33,7 @@ SPACE = asked("run", "x").place.space
 
 
 class Marks:
-    """Captions as a list of what was marked."""
+    """Captions as a list of the marks that were set."""
 
     def __init__(self) -> None:
         self.marked: list[str] = []
@@ -50,7 +50,7 @@ PATIENCE_S = 120.0
 
 
 class Hall:
-    """A queue with a player that a test drives."""
+    """A queue with a player that the test controls."""
 
     def __init__(self, db: Database, engine: FakeEngine, player: FakePlayer, stuck_s: float = 15.0) -> None:
         config = Config(Path(), Path(), speech=SpeechConfig(voices=("fake",)), secrets=Secrets({}, {}))
@@ -95,7 +95,7 @@ class Hall:
                 await asyncio.sleep(0)
 
     def heard(self, *sentences: str) -> bool:
-        """Whether these were heard whole, in order, and nothing else."""
+        """Check that these sentences were played completely, in order, and nothing else."""
         return [*self.player.frames] == [frame for words in sentences for frame in spoken(words)]
 
 

@@ -18,7 +18,7 @@ from tests.fakes.speech_service import tone
 
 
 def heard(pcm: bytes) -> tuple[float, float, float]:
-    """Seconds of silence in front, of sound, and behind."""
+    """The seconds of silence in front, of sound, and of silence behind."""
     loud = np.flatnonzero(np.abs(np.frombuffer(pcm, "<i2").astype(float)) > 300)
     return loud[0] / sound.RATE, (loud[-1] - loud[0]) / sound.RATE, (len(pcm) / 2 - loud[-1]) / sound.RATE
 

@@ -15,19 +15,19 @@ from tests.fakes.postgres import migrated as migrated_on
 
 @pytest.fixture(scope="session")
 def template(postgres: str) -> tuple[str, str]:
-    """The server, and the name of a migrated database on it that others are copied from."""
+    """The server, and the name of a migrated database on it from which others are copied."""
     return postgres, migrated_on(postgres)
 
 
 @pytest.fixture(scope="session")
 def spare() -> list[str]:
-    """The URLs of migrated databases on the server that a test is done with."""
+    """The URLs of migrated databases on the server that tests have finished with."""
     return []
 
 
 @pytest.fixture
 def server(template: tuple[str, str], spare: list[str]) -> Iterator[str]:
-    """The URL of a database on the server, empty but for its tables."""
+    """The URL of a database on the server that has only empty tables."""
     url = spare.pop() if spare else created(*template)
     yield url
     spare.append(emptied(url))

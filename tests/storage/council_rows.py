@@ -13,7 +13,7 @@ BEGAN = datetime(2026, 3, 4, 5, 6, 7, tzinfo=UTC)
 
 
 def council(run: str, space: str = "local", *, minute: int = 0, **changes: Any) -> CouncilRow:
-    """One that begins, `minute` minutes after BEGAN."""
+    """A council that begins `minute` minutes after BEGAN."""
     row = CouncilRow(
         space=space,
         run_id=run,

@@ -20,7 +20,7 @@ HOSTILE = "naïve ‮ 🜁 line\nbreak \"quoted\" \\ 'n' \t %s {x} ~"
 
 
 def value(column: Column[Any], n: int) -> Any:
-    """A value of this column in the `n`-th row; one that refers to another row is that row's."""
+    """A value for this column in the `n`-th row; a reference to another row gets that row's value."""
     for key in column.foreign_keys:
         return value(key.column, n)
     if column.name in ("embedded", "other_embedded"):
@@ -44,7 +44,7 @@ def value(column: Column[Any], n: int) -> Any:
 
 
 def fill(where: Addresses) -> None:
-    """Put rows into every table of an empty database that is there, and an unfinished run into the engine's."""
+    """Put rows into every table of an existing empty database, and an unfinished run into the engine's."""
     engine = create_engine(where.storage)
     with engine.begin() as connection:
         for table in metadata.sorted_tables:

@@ -135,7 +135,7 @@ async def test_simultaneous_calls_cannot_exceed_a_cap_together(db: Database, whi
 async def test_a_hundred_simultaneous_calls_stay_within_an_allowance(
     db: Database, whose: Any, unit: str
 ) -> None:
-    """Each call is for a run of its own, and may use 100 tokens and 0.1 dollars."""
+    """Each call is for a separate run, and may use 100 tokens and 0.1 dollars."""
     ledger = Ledger(db)
     of = {"person": "me", "channel": "hall", "space": ""}[whose]
     if unit == "usd":

@@ -44,7 +44,7 @@ from tests.storage.test_migrations import upgraded_to
 
 
 def quiet(what: str, done: int, whole: int) -> None:
-    """Progress that nobody sees."""
+    """Progress that is not shown."""
 
 
 def names(folder: Path) -> list[str]:
@@ -52,7 +52,7 @@ def names(folder: Path) -> list[str]:
 
 
 def new_url(kind: str, request: pytest.FixtureRequest, data: Path) -> str:
-    """An empty database's; a file is not made."""
+    """The URL of an empty database; no file is created."""
     data.mkdir(parents=True, exist_ok=True)
     if kind == "sqlite":
         return f"sqlite+aiosqlite:///{data}/sutradhar.db"
@@ -96,7 +96,7 @@ def assert_same(one: Addresses, other: Addresses) -> None:
 
 @asynccontextmanager
 async def vectors_of(where: Addresses, data: Path) -> AsyncIterator[Vectors]:
-    """The store that a bot would use."""
+    """The vector store that a bot would use."""
     async with AsyncExitStack() as stack:
         vectors: Vectors = ChromaVectors.embedded(data / "chroma")
         if where.server:
@@ -183,7 +183,7 @@ async def test_a_book_whose_vectors_were_deleted_during_the_backup_is_embedded_a
 
 
 async def test_both_databases_of_a_backup_are_of_one_moment(tmp_path: Path) -> None:
-    """A run is received in the one and then begun in the other, again and again, while backups are made."""
+    """Runs are received in one database and begun in the other, again and again, while backups are made."""
     data = tmp_path / "data"
     where = filled.where(migrated.database(data / "sutradhar.db"), data)
     migrated.folder(data)
@@ -334,7 +334,7 @@ async def test_after_a_move_there_and_back_every_row_is_the_same(
 async def test_a_kill_leaves_nothing_half_done(
     kind: str, request: pytest.FixtureRequest, tmp_path: Path
 ) -> None:
-    """In the middle of a restore and of a move: the next one ends as if nothing had been."""
+    """The kill is in the middle of a restore and of a move; the next try ends as if nothing had happened."""
     data = tmp_path / "data"
     source = await full("sqlite", request, data)
     (data / "originals").mkdir()
@@ -367,7 +367,7 @@ async def test_a_kill_leaves_nothing_half_done(
 
 
 def killed(strike: int, call: Callable[[Callable[[str, int, int], None]], object]) -> None:
-    """Run it in a process that is killed with its `strike`-th report."""
+    """Run it in a process that is killed at its `strike`-th progress report."""
     reports = 0
 
     def progress(what: str, done: int, whole: int) -> None:

@@ -34,7 +34,7 @@ class Process:
         self._log = log
 
     async def hear(self, key: str) -> dict[str, Any]:
-        """The next thing it tells that has this key."""
+        """The next message with this key."""
         async with asyncio.timeout(PATIENCE_S):
             while line := await self._process.stdout.readline():
                 if key in (told := json.loads(line)):
@@ -61,7 +61,7 @@ class Process:
 
 
 class Place:
-    """Where the files of all processes are."""
+    """The shared place of all processes' files."""
 
     def __init__(self, url: str, environ: dict[str, str], kept: Callable[[], list[str]]) -> None:
         self.url = url

@@ -38,7 +38,7 @@ async def until(met: Callable[[], object]) -> None:
 
 @asynccontextmanager
 async def kept(lease: Lease) -> AsyncIterator[tuple[asyncio.Task[None], list[str]]]:
-    """The lease, looked after; with those that it takes over."""
+    """The lease with its heartbeat, and the processes that it takes over."""
     gone: list[str] = []
 
     async def take_over(process: str) -> None:
@@ -64,7 +64,7 @@ def broken(server: str, lease: Lease) -> None:
 
 
 def has_row(server: str, lease: Lease) -> bool:
-    """Whether the process counts as there, or as not taken over yet."""
+    """Whether the process has a row, so it runs or is not taken over yet."""
     engine = create_engine(server)
     with engine.connect() as connection:
         found = connection.exec_driver_sql(f"SELECT 1 FROM processes WHERE id = '{lease.id}'").all()
@@ -85,7 +85,7 @@ async def test_an_ended_process_is_taken_over_by_exactly_one_other(server: str) 
 
 
 async def test_a_lease_is_kept_while_another_process_is_taken_over(server: str) -> None:
-    """However long that takes: else the one that takes over is taken over itself, and so is the next one."""
+    """However long that takes: otherwise the process that takes over would be taken over itself, and so on."""
     dead, first, second = (Lease(server, beat_s=0.05, lease_s=0.6, grace_s=0.3) for _ in range(3))
     began, took = list[str](), list[str]()
 
@@ -112,7 +112,7 @@ async def test_a_lease_is_kept_while_another_process_is_taken_over(server: str) 
 
 
 async def test_a_takeover_does_not_wait_for_the_next_heartbeat(server: str) -> None:
-    """It uses the connection on which notices are waited for, which lets nobody else in meanwhile."""
+    """It uses the connection that waits for notices, which is busy meanwhile."""
     dead, other = Lease(server, beat_s=3.0, grace_s=0.2), Lease(server, beat_s=3.0, grace_s=0.2)
     await dead.take()
     async with kept(other) as (_, gone):
@@ -253,7 +253,7 @@ async def test_a_missing_server_is_an_error(tmp_path: object) -> None:
 
 
 def bears_s(connection: Any) -> float:
-    """For how many seconds the kernel bears that nobody acknowledges what this connection sends."""
+    """How many seconds the kernel waits for an acknowledgement of what this connection sends."""
     with socket.socket(fileno=os.dup(connection.pgconn.socket)) as its_socket:
         assert its_socket.getsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE)
         return its_socket.getsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT) / 1000
@@ -339,7 +339,7 @@ async def none_before(run: str) -> list[str]:
 async def test_a_request_keeps_its_place_in_line_even_if_its_process_was_slow_or_died(
     server: str, monkeypatch: pytest.MonkeyPatch, late: bool
 ) -> None:
-    """It was stored first, and the engine is told of it second, or never."""
+    """It is stored first; the engine hears of it later, or never."""
     monkeypatch.setattr(runs_engine, "STARTED_S", PATIENCE_S if late else 0.2)
     ran: list[str] = []
 
@@ -374,7 +374,7 @@ async def test_a_request_keeps_its_place_in_line_even_if_its_process_was_slow_or
 
 
 async def test_waiting_runs_move_to_the_queues_of_their_new_parts_in_order(server: str) -> None:
-    """As when a bot starts with two shards that had one when it was stopped."""
+    """This happens when a bot that had one shard starts with two."""
     ran: list[str] = []
 
     async def body(run: str) -> str:

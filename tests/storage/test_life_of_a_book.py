@@ -19,7 +19,7 @@ LONG_AGO = datetime(2001, 1, 1, tzinfo=UTC)
 
 
 async def seen(db: Database) -> set[str]:
-    """The ids of what the shelf shows, the same whoever looks."""
+    """The ids on the shelf, the same for every reader."""
     documents = Documents(db)
     listed = {row.id for row in await documents.list("local", "rules")}
     assert {row.id for row in (await Shelves(db).contents("local", "rules"))[1]} == listed

@@ -31,7 +31,7 @@ VECTOR = np.ones((1, 3), np.float32)
 
 @pytest.fixture
 def server(postgres: str) -> Iterator[str]:
-    """The URL of an empty database of the test's own."""
+    """The URL of an empty database for this test."""
     name = "t" + new_id().replace("-", "")
     engine = create_engine(postgres, isolation_level="AUTOCOMMIT")
     with engine.connect() as connection:
@@ -66,7 +66,9 @@ asyncio.run(main())
 
 
 def cut(server: str) -> None:
-    """Kill a process in the middle of the run "run", and leave it as a release did that bore its machine's name."""
+    """Kill a process in the middle of the run "run", and leave it as a release did that used its machine's
+    name.
+    """
     command = [sys.executable, "-c", CUT, server]
     with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as other:
         assert other.stdout is not None

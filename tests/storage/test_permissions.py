@@ -21,7 +21,7 @@ def mode(path: Path) -> int:
 
 
 def made(folder: Path, *names: str) -> Path:
-    """A folder as an earlier release left it, with files and (without a dot) folders in it."""
+    """A folder as an earlier release left it, with files and (names without a dot) folders in it."""
     folder.mkdir()
     for name in names:
         if "." in name:

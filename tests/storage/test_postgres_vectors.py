@@ -234,7 +234,7 @@ async def test_damaged_vectors_are_moved_aside(database: Database) -> None:
 
 
 async def document(database: Database, id: str, embedded: int, other: int = 0, maker: str = "bge") -> None:
-    """A document that says it has `embedded` vectors, and `other` ones of a second embedder."""
+    """A document that claims `embedded` vectors, and `other` ones of a second embedder."""
     row = (
         "INSERT INTO documents (id, space, shelf, source, title, language, sha256, size, state, section_count,"
         " chunk_count, embedded, embedder, other_embedded, other_embedder, created_at) VALUES"
@@ -245,7 +245,7 @@ async def document(database: Database, id: str, embedded: int, other: int = 0, m
 
 
 async def test_a_start_notices_missing_vectors(database: Database) -> None:
-    """After a restart with another store, a restored dump or a deleted table."""
+    """They may be missing after a restart with another store, a restored dump, or a deleted table."""
     await filled(database, 30)
     await document(database, "0", 10)
     await document(database, "1", 11)

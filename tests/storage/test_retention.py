@@ -38,7 +38,7 @@ async def no_document(space: str, *document_ids: str) -> None:
 
 
 class Engine:
-    """What it was told to forget."""
+    """Records what it was told to forget."""
 
     def __init__(self) -> None:
         self.forgotten: list[str] = []

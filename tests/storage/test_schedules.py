@@ -20,7 +20,7 @@ RULE = '{"zone": "UTC", "first": "2026-11-24T19:00", "every": "day"}'
 
 
 class Process:
-    """One that keeps what it begins in the inbox, as App does."""
+    """A process that stores what it starts in the inbox, as App does."""
 
     platforms: Collection[str] = ("discord",)
 

@@ -56,7 +56,7 @@ asyncio.run(main())
 
 
 async def planned(url: str) -> None:
-    """A hundred reminders, which were due a minute ago."""
+    """A hundred reminders that were due a minute ago."""
     database, due = await Database.open(url), datetime.now(UTC) - timedelta(minutes=1)
     schedules = Schedules(database)
     for n in range(COUNT):
@@ -73,7 +73,9 @@ EACH_ONCE = (0, COUNT, 0, [1] * COUNT)
 
 
 def come(url: str) -> tuple[int, int, int, list[int]]:
-    """How many runs go on, how many have begun, how many schedules are still due, and how often each has come."""
+    """How many runs are active, how many have started, how many schedules are still due, and how often each
+    ran.
+    """
     engine = create_engine(url, poolclass=NullPool)
     with engine.connect() as connection:
 

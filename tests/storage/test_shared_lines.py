@@ -33,11 +33,11 @@ class Line:
     next: Request
 
     async def given_to(self, process: str) -> None:
-        """As if that process owed what is owed."""
+        """Make that process owe the answers."""
         await self.database.run(unshown.update().values(process=process))
 
     async def moves_on(self, seconds: float) -> bool:
-        """Whether the run lets the next one begin within so many seconds."""
+        """Whether the run lets the next one start within this many seconds."""
         waiting = asyncio.create_task(self.runs.ended(RUN))
         done, _ = await asyncio.wait({waiting}, timeout=seconds)
         waiting.cancel()
@@ -46,7 +46,7 @@ class Line:
 
 @pytest_asyncio.fixture
 async def line(template: tuple[str, str]) -> AsyncIterator[Line]:
-    """With a run that another process has answered."""
+    """A line with a run that another process has answered."""
     server = created(*template)
     lease = Lease(server)
     await lease.take()

@@ -56,7 +56,7 @@ async def test_each_persons_share_of_each_work_adds_up(db: Database) -> None:
 
 
 async def test_shares_do_not_cross_between_spaces(db: Database) -> None:
-    """Also where a call of this space bears the number of a run of another one."""
+    """This holds even if a call of this space has the id of another space's run."""
     ledger = Ledger(db)
     await received(db, "r1", "two", "ana", "council")
     await spent(db, "r1", "one", "ana", "1")

@@ -112,7 +112,7 @@ async def test_an_oauth_state_is_valid_once_and_old_ones_are_deleted(db: Databas
 
 
 async def test_an_installation_waits_for_other_writers_and_reads_wait_for_nobody(tmp_path: Path) -> None:
-    """SQLite's own waiting polls, and an unlucky one is left out: ten wait here, and all get their turn."""
+    """SQLite's own waiting polls and may starve a writer: ten wait here, and each gets its turn."""
     db = await Database.open(f"sqlite+aiosqlite:///{tmp_path}/sutradhar.db", busy_timeout_s=0.2)
     store = Store(db, "client")
     await store.installations.async_save(installation("T1"))

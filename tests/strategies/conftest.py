@@ -54,7 +54,7 @@ PROMPTS = ("rewrite", "multi_question", "multi_hop")
 
 @dataclass
 class Bench:
-    """`answers` is what the model says next: the JSON, or what to make of the system and user prompt."""
+    """`answers` are the model's next answers: JSON, or a function of the system and user prompt."""
 
     resources: Resources
     service: ChatService
@@ -77,18 +77,18 @@ class Bench:
     async def search(
         self, name: str, inquiry: Inquiry, run: MemoryRun | None = None
     ) -> tuple[SearchResult, list[str]]:
-        """What was found, and what people were told on the way."""
+        """The result, and the notices on the way."""
         updates = [update async for update in self.told(name, inquiry, run or MemoryRun())]
         assert isinstance(updates[-1], SearchResult)
         return updates[-1], [update.text for update in updates[:-1] if isinstance(update, Status | Notice)]
 
     def prompt(self, call: int) -> str:
-        """What the model read in its call number `call`."""
+        """The prompt of the model's call number `call`."""
         return str(self.service.requests[call]["messages"][-1]["content"])
 
 
 async def searched(library: Searchable, run: MemoryRun, inquiry: Inquiry) -> Inquiry:
-    """The inquiry after the question itself has been searched for."""
+    """The inquiry after the search for the question itself."""
     look = partial(library.search, inquiry.space, inquiry.shelf, inquiry.question, k=inquiry.k)
     return replace(inquiry, begun=(await run.step("search", look, SearchResult),))
 

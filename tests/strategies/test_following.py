@@ -59,7 +59,7 @@ PAIRS = [
 
 
 class Shelved:
-    """One example book as a strategy searches it: by words."""
+    """One example book, searched by words."""
 
     def __init__(self, name: str) -> None:
         document = read(name, (EXAMPLES / name).read_bytes())

@@ -16,7 +16,7 @@ BAD = {"message": "no", "type": "invalid_request_error", "code": None}
 
 
 def named_lantern(system: str, prompt: str) -> dict[str, Any]:
-    """An honest judge: it can only search for what it reads."""
+    """An honest judge: it can only search for words that it reads."""
     (name,) = set(re.findall(r"is called (\w+)", prompt))
     return {"sufficient": False, "searches": [f"{name} forged"]}
 

@@ -34,7 +34,7 @@ WAYS: dict[str, dict[str, Any]] = {
 
 
 class Lists:
-    """A platform's lists of people and groups; `asked` counts how often it was asked for a person's."""
+    """A platform's lists of people and groups; `asked` counts requests for a person's groups."""
 
     def __init__(self) -> None:
         self.asked = 0
@@ -68,7 +68,7 @@ async def rule(ask: Asker, verb: str, what: str, place: Place = HERE, author: Au
 
 
 async def refused(ask: Asker, request: Request) -> str:
-    """The key with which the door refuses the request, "" where it lets it in."""
+    """The key with which the door refuses the request, "" if admitted."""
     row = next(row for row in TABLE if (row.work, row.name) == (request.work, request.verb))
     try:
         await ask.app.access.check(row, request)

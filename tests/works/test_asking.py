@@ -89,7 +89,7 @@ async def test_the_answer_nothing_found_says_what_was_not_searched(
 
 
 class Percent:
-    """How much of a shelf has vectors."""
+    """The share of a shelf that has vectors."""
 
     def __init__(self, percent: int) -> None:
         self._percent = percent

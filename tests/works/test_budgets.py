@@ -43,7 +43,7 @@ async def budget(ask: Asker, text: str = "", author: Author = BIA, place: Place 
 
 
 async def spend(ask: Asker, tokens: int, author: Author = ANA, place: Place = HERE) -> None:
-    """Calls of a model whose price is not known have used so many tokens."""
+    """Use this many tokens of a model without a known price."""
     entry = await ask.app.resources.ledger.reserve(
         place.space, "run", "step", author.id, "p:m", tokens, None, channel=place.channel
     )
@@ -266,7 +266,7 @@ async def test_admins_get_a_message_on_the_spaces_budget_once(tmp_path: Path) ->
         ask.app.attach(platform)
 
         async def messages() -> list[str]:
-            """Where admins got a message by another person's question."""
+            """The messages that admins got through another person's question."""
             before = set(recorder.events)
             await ask.perform(ask.request("rules", "ask", "How long does a candle burn?", HERE, ANA))
             await ask.app.idle()

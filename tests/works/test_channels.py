@@ -33,7 +33,7 @@ async def ask(tmp_path: Path) -> AsyncIterator[Asker]:
 
 
 async def refusal(ask: Asker, work: str, verb: str, text: str = "", **at: Any) -> str:
-    """The key of the sentence with which the door refuses it; "" where it is let in."""
+    """The key of the door's refusal; "" if admitted."""
     request = ask.request(work, verb, text, at.get("place", HERE), at.get("author", ANA))
     try:
         await (await ask.app.perform(request)).wait()

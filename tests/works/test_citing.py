@@ -170,7 +170,7 @@ def test_however_the_text_is_cut_the_output_is_the_same(text: str, data: st.Data
 
 
 def as_read(text: str) -> str:
-    """The text as it looks: entities and escapes resolved, without what prints as nothing, in plain characters."""
+    """The visible text: entities and escapes resolved, without invisible characters, in plain characters."""
     text = unicodedata.normalize("NFKC", html.unescape(text))
     text = re.sub("[\\\\*_`\u200b]", "", text).replace("【", "[").replace("】", "]")
     return re.sub(r"\[\s*(?:\^|Passage)?\s*(\d+)(?:\.|†[^\[\]]*)?\s*\]", r"[\1]", text)

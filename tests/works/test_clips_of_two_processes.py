@@ -34,7 +34,7 @@ async def table(house: House) -> AsyncIterator[Table]:
 
 
 async def asked(t: Table) -> Request:
-    """A run of the table that has been answered."""
+    """An answered run of the table."""
     request = t.request("/rules roll 1d1")
     await t.house.processes[0].order("perform", request=request_to_json(request))
     return request
@@ -46,7 +46,7 @@ async def speak(process: AppProcess, request: Request, *keys: str) -> None:
 
 
 async def posted(process: AppProcess, request: Request) -> list[str]:
-    """The keys of the clips of a run that it has posted, or begun to."""
+    """The keys of a run's clips that it has posted or begun to post."""
     texts = (await process.order("heard"))["texts"]
     return [text.removeprefix(f"{request.id}/") for text in texts if text.startswith(request.id)]
 

@@ -18,7 +18,7 @@ KEPT = ("lantern", "four hours")
 
 
 def words_in(folder: Path, words: tuple[str, ...]) -> set[str]:
-    """Those of the words that stand in any file, however."""
+    """The words that occur in any file, in any encoding."""
     files = [file.read_bytes() for file in folder.rglob("*") if file.is_file()]
     return {word for word in words if any(word.encode() in data for data in files)}
 

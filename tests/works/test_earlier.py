@@ -39,7 +39,7 @@ model = "none"
 
 @dataclass
 class Talk:
-    """`said` is what stood in the thread, or why it cannot be read; `read` the requests it was read for."""
+    """`said` is the thread's text, or why it cannot be read; `read` are the requests it was read for."""
 
     app: App
     prompts: list[str] = field(default_factory=list)
@@ -55,7 +55,7 @@ class Talk:
     async def ask(
         self, text: str = "and when running?", place: Place = THREAD, **options: OptionValue
     ) -> list[str]:
-        """What the models read for the answer: whoever rewrites the question first, if it is rewritten."""
+        """The models' prompts for the answer, including that of a rewriting."""
         start = len(self.prompts)
         request = replace(asked(f"r{len(self.read)}-{start}", text), place=place, author=Author("ana", "Ana"))
         ticket = await self.app.perform(replace(request, options=options or {FOLLOW_UP: True}))
@@ -65,7 +65,7 @@ class Talk:
 
 @asynccontextmanager
 async def talking(folder: Path, *, told: bool = True) -> AsyncIterator[Talk]:
-    """In a space that has a book; `told` whether its platform can read a thread."""
+    """In a space with a book; `told`: whether its platform can read a thread."""
 
     def answered(body: dict[str, Any]) -> Reply:
         talk.prompts.append(str(body["messages"][-1]["content"]))

@@ -28,7 +28,7 @@ async def ask(tmp_path: Path) -> AsyncIterator[Asker]:
 
 
 def attach(ask: Asker, missing: tuple[str, ...] = ()) -> None:
-    """A platform whose spaces have everything but these ids."""
+    """Attach a platform whose spaces have everything except these ids."""
     recorder: Any = ask._recorder
 
     async def knows(place: Place, kind: str, id: str) -> bool:
@@ -53,7 +53,7 @@ def attach(ask: Asker, missing: tuple[str, ...] = ()) -> None:
 
 
 async def filled(ask: Asker) -> None:
-    """Set something of each kind."""
+    """Set one of each kind."""
     await ask("set", "works rules, course", to="channel", author=BIA)
     await ask("set", "instruction Answer “formally”,\nin one line.", to="category", author=BIA)
     await ask("set", "timezone Rome", to="everyone", author=BIA)

@@ -24,7 +24,7 @@ from tests.works.story.writer import START, Writer, choices, texts
 
 
 def listening(made: Config, ear: Ear | None, *models: str, kind: str = "openai-compatible") -> Config:
-    """The config with these models as transcribers."""
+    """The config with these transcribers."""
     if ear is None:
         return made
     provider = ProviderConfig("ear", kind, ear.base_url)

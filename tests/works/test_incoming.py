@@ -25,7 +25,7 @@ TOWN = b"# Town\n\n## Gate\n\nThe gate of the town opens with a key.\n"
 
 
 class Attachments:
-    """A platform's attachments, by url; counts what is fetched."""
+    """A platform's attachments by URL; counts downloads."""
 
     def __init__(self, **files: bytes) -> None:
         self.files = files

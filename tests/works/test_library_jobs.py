@@ -70,7 +70,7 @@ class Pages(Intake):
 
 
 class Notes(Jobs):
-    """Keeps what it is told of progress."""
+    """Records progress."""
 
     def __init__(self) -> None:
         self.notes: list[tuple[str, int, int, int | None]] = []
@@ -183,7 +183,7 @@ class Held(Intake):
 
 
 class Desk:
-    """People who ask for library jobs, each in a place of their own, and see what is said."""
+    """People who ask for library jobs, each in a separate place, and see the answers."""
 
     def __init__(self, app: App, recorder: Recorder, folder: Path) -> None:
         self.app = app
@@ -207,14 +207,14 @@ class Desk:
         return id
 
     async def told(self, author: Author, verb: str, text: str = "", **where: Any) -> str:
-        """A verb that is over at once: all that it says."""
+        """Run a verb that ends at once, and return everything it says."""
         id = await self.ask(author, verb, text, **where)
         await self.app.ended(id)
         words_of = [getattr(event, "text", "") for event in self.recorder.events[id]]
         return "\n".join(text for text in words_of if text)
 
     async def add(self, author: Author, *files: Path, shelf: str = "rules", replace: bool = False) -> str:
-        """Asked by somebody who may: whether they still may is another matter."""
+        """Ask as a person who may; whether they still may later is another matter."""
         paths = [str(file) for file in files]
         admin = Author(author.id, author.name, admin=True)
         return await self.ask(admin, "add", paths=paths, shelf=shelf, replace=replace)

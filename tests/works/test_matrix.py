@@ -81,7 +81,7 @@ async def refusal(app: App, request: Request) -> str:
 
 
 async def spoken(app: App, place: Place, author: Author, work: str) -> Request:
-    """The press of the button that plays words which somebody has said, where they are for this work."""
+    """The press of the button that plays transcribed words, if this work has one."""
     await app.settings.set(place, "admin", DEFAULT_WORK, work, "channel")
     heard = asked(HEAR, place, author)
     await app.dispatcher._arrivals.receive(composed(heard))
@@ -90,7 +90,7 @@ async def spoken(app: App, place: Place, author: Author, work: str) -> Request:
 
 
 async def scheduled(app: App, place: Place, kind: str) -> None:
-    """A schedule of Ana's that is due, and a round of the calendar."""
+    """A due schedule of Ana's, and a round of the calendar."""
     now = datetime.now(UTC)
     rule = '{"zone": "UTC", "first": "2026-01-01T19:00", "every": ""}'
     at = (place.space, place.platform, place.channel, place.thread)
@@ -219,7 +219,7 @@ async def test_a_channels_choices_apply_by_each_way_in(asker: Asker, door: Door,
 
 
 async def holds(app: App, request: Request, chosen: dict[str, str]) -> bool:
-    """Whether the channel's shelf, course or screenplay is filled in; what else it chooses always is."""
+    """Whether the channel's shelf, course or screenplay is filled in; its other choices always are."""
     row = ROWS[request.work, request.verb]
     at = request.asked_in or request.place
     assert await app.settings.locale(at, request.author.id, "en") == "pt-BR"

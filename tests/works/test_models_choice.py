@@ -28,7 +28,7 @@ MODELS = ("qwen3:8b", "nomic-embed-text", "llama3.2")
 
 
 class Desk:
-    """An app whose usual ports of local servers are others."""
+    """An app with other default ports for local servers."""
 
     def __init__(self, config: Config) -> None:
         self.config = config
@@ -73,7 +73,7 @@ async def ollama() -> AsyncIterator[ChatService]:
 
 
 def settings(folder: Path, **base_urls: str) -> Config:
-    """Every local server has a port; those that are not named one that nobody listens at."""
+    """Every local server has a port; servers that are not named get a closed one."""
     file = folder / "config.toml"
     tables = [
         f'[providers.{name}]\nbase_url = "{base_urls.get(name, "http://127.0.0.1:9/v1")}"' for name in LOCAL

@@ -65,7 +65,7 @@ def attached(file: Path) -> tuple[File, ...]:
 
 
 class Attack:
-    """A space that has secrets, another one, and everything that was said there."""
+    """A space with secrets, another space, and everything that was said there."""
 
     def __init__(self, asker: Asker, platform: str) -> None:
         self.asker, self.app = asker, asker.app
@@ -75,7 +75,7 @@ class Attack:
         self.said: list[str] = []
 
     async def do(self, path: str, text: str, place: Place, author: Author, **more: Any) -> Request:
-        """A request and what it says; a refusal is a sentence, too."""
+        """A request and its answer; a refusal is a sentence, too."""
         work, _, verb = path.partition(" ")
         answers, files = more.pop("answers", ""), more.pop("files", ())
         request = replace(
@@ -96,7 +96,7 @@ class Attack:
         return request
 
     async def furnish(self, tmp_path: Path) -> Sequence[Request]:
-        """The secrets, and the runs that offer buttons for them."""
+        """Create the secrets, and the runs with buttons for them."""
         boss: dict[str, Any] = {"place": self.theirs, "author": BOSS}
         here: dict[str, Any] = {**boss, "for": "channel"}
         await self.do("settings set", "instruction Secretly be a pirate.", **here)
@@ -129,7 +129,7 @@ class Attack:
         return preview, adopted, channels
 
     async def kept(self, space: str) -> list[tuple[Any, ...]]:
-        """Everything that the space has set, with its history."""
+        """All settings of the space, with their history."""
         rows: list[tuple[Any, ...]] = []
         for table in (tables.settings, tables.setting_changes, tables.ledger):
             assert isinstance(table, SqlTable)
@@ -149,7 +149,7 @@ SECRETS = ("ecret", "victim", "hoard", "guild", "77777", "88888", str(SPENT), "s
 
 
 async def read(attack: Attack, place: Place, author: Author) -> None:
-    """Everything that shows what a space keeps."""
+    """Call everything that shows a space's data."""
     for path in ("show", "channels", "access", "budget", "history", "export"):
         await attack.do(f"settings {path}", "", place, author)
     for setting in ("instruction", "listens", "works"):

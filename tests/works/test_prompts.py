@@ -25,7 +25,7 @@ OWN = "Answer {language} like a pirate. {passages}"
 
 
 class Space:
-    """Asks as one space of one application does."""
+    """Asks as one space of one application."""
 
     def __init__(self, app: App, recorder: Recorder) -> None:
         self.app = app

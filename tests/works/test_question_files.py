@@ -30,7 +30,7 @@ QUESTION = "How much does the ferry across the Grey River cost?"
 
 
 class Attachments:
-    """A platform's attachments, by url."""
+    """A platform's attachments, by URL."""
 
     def __init__(self, files: dict[str, bytes]) -> None:
         self.files = files

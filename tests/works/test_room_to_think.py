@@ -20,7 +20,7 @@ ALLOWED = {
 
 
 def limits(tree: ast.Module) -> Iterator[ast.expr]:
-    """What prompts in a module give as `max_tokens`; a constant's name stands for its value."""
+    """The values of `max_tokens` in a module's prompts; a constant's name is replaced by its value."""
     constants: Mapping[str, ast.expr] = {
         target.id: node.value
         for node in tree.body
@@ -37,7 +37,7 @@ def limits(tree: ast.Module) -> Iterator[ast.expr]:
 
 
 def plain(limit: ast.expr) -> bool:
-    """Whether a limit is a number, outside of what gives it room to think."""
+    """Whether a limit is a plain number, without added room to think."""
     if isinstance(limit, ast.Call) and ast.unparse(limit.func) == "room":
         return False
     return isinstance(limit, ast.Constant) or any(

@@ -22,7 +22,7 @@ ANA = Author("ana", "Ana")
 
 
 class Asker:
-    """Asks as one person after another, in one place after another."""
+    """Asks as different people, in different places."""
 
     def __init__(self, app: App, recorder: Recorder) -> None:
         self.app = app
@@ -45,7 +45,7 @@ class Asker:
         return "".join(event.text for event in events if isinstance(event, Text | Failed))
 
     async def began(self, title: str, place: Place = HERE, author: Author = ANA, *runs: str) -> SessionRow:
-        """A conversation of a person's, with a question and an answer for each run."""
+        """A person's conversation, with a question and an answer for each run."""
         sessions = self.app.resources.records.sessions
         at = (place.space, place.platform, place.channel, place.thread)
         row = await sessions.open(*at, "rules", author_id=author.id, title=title)

@@ -47,7 +47,7 @@ model = "none"
 
 
 class Asker:
-    """Asks as one person after another, in one place after another."""
+    """Asks as different people, in different places."""
 
     def __init__(self, app: App, recorder: Recorder) -> None:
         self.app = app
@@ -78,14 +78,14 @@ class Asker:
         return "".join(event.text for event in events if isinstance(event, Text | Failed))
 
     async def row(self, name: str, **whose: Any) -> list[str]:
-        """What the table says of a setting: its value, and by whom."""
+        """The table's row on a setting: its value, and who set it."""
         lines = [
             line for line in (await self("show", **whose)).splitlines() if line.startswith(f"| `{name}`")
         ]
         return [cell.strip() for cell in lines[0].split("|")[2:4]]
 
     async def locale(self, place: Place = HERE, author: Author = ANA, app: str = "en") -> str:
-        """What somebody is spoken to in there, whose own application speaks `app`."""
+        """The language used for a person there whose own application speaks `app`."""
         request = replace(self.request("sessions", "list", "", place, author), locale=app)
         await self.perform(request)
         kept = await self.app.request_of(place.space, request.id)
@@ -348,7 +348,7 @@ async def test_a_place_answers_with_its_chosen_models(tmp_path: Path) -> None:
         run.request = replace(run.request, place=HERE, text="How long does a candle burn while walking?")
 
         class Bench:
-            """As much of it as `asking` takes."""
+            """The parts of it that `asking` uses."""
 
             def __init__(self) -> None:
                 self.resources = resources

@@ -177,7 +177,7 @@ BOOK = "/story export --as markdown"
 
 
 async def scene(t: Table, line: str, words: str, **more: Any) -> None:
-    """Play a turn of which these words come."""
+    """Play a turn from which these words come."""
     t.model.queue.append(Reply(words))
     await t.changes(line, BOOK, words, **more)
 

@@ -37,7 +37,7 @@ def config(folder: Path, budget: str = "") -> Config:
 
 
 class Desk:
-    """Spends, then asks what was spent."""
+    """Spends, then asks for the usage."""
 
     def __init__(self, app: App, recorder: Recorder) -> None:
         self.app = app
@@ -58,7 +58,7 @@ class Desk:
         known: bool = True,
         settled: bool = True,
     ) -> str:
-        """One call of 1,000 tokens in, 200 of them cached, and 30 out; its run."""
+        """One call of 1,000 input tokens, 200 of them cached, and 30 output tokens; returns its run."""
         request = self._request(place, author, work, "ask")
         if known:
             await self.app.resources.records.inbox.receive([row_of(request)])
@@ -85,7 +85,7 @@ class Desk:
 
 @pytest.fixture
 def budget() -> str:
-    """What stands in [budget]."""
+    """The contents of [budget]."""
     return ""
 
 
@@ -348,7 +348,7 @@ async def test_people_and_channels_appear_by_name_or_else_by_id(desk: Desk) -> N
 
 
 async def drawn(desk: Desk, **options: OptionValue) -> list[str]:
-    """What the answer to an admin has behind its text: descriptions of pictures, and notices."""
+    """What follows the text in the answer to an admin: descriptions of pictures, and notices."""
     request = replace(desk._request(HERE, BOSS, "house", "usage"), options=options)
     assert await (await desk.app.perform(request)).wait() == "done"
     shown = list[str]()

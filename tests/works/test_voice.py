@@ -29,7 +29,7 @@ NEXT = replace(HERE, thread="next")
 
 
 class Voices:
-    """/voice as one person after another, in one place after another."""
+    """/voice as different people, in different places."""
 
     def __init__(self, ask: Asker) -> None:
         self.ask = ask

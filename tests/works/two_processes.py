@@ -43,7 +43,7 @@ class House:
     url: str
 
     def tables_with(self, word: str) -> list[str]:
-        """The tables of the database, the engine's included, in which the word is."""
+        """The tables of the database, the engine's included, that contain the word."""
         engine = create_engine(self.url)
         with engine.connect() as connection:
             tables = connection.execute(text(TABLES)).all()
@@ -61,7 +61,7 @@ class House:
 
 @dataclass
 class Table:
-    """A space of a test's own, with a channel. What is `played` is asked of the first process."""
+    """A space for one test, with a channel. `played` lines go to the first process."""
 
     house: House
     space: str = field(default_factory=new_id)
@@ -86,7 +86,7 @@ class Table:
         return Request(new_id(), self.place, by, row.work, row.name, options, parsed.text, files)
 
     async def play(self, line: str, by: Author = BIA, *, process: int = 0) -> str:
-        """Have a process do it; what was shown, in whichever process that was."""
+        """Let a process run the line; returns what was shown, in either process."""
         request = self.request(line, by)
         self.played.add(ROWS[request.work, request.verb].path)
         answer = await self.house.processes[process].order("perform", request=request_to_json(request))
@@ -95,32 +95,32 @@ class Table:
         return shown
 
     async def refused(self, line: str, by: Author = ANA, *, process: int = 1) -> str:
-        """Why the other process does not do it."""
+        """Why the other process refuses it."""
         request = self.request(line, by)
         answer = await self.house.processes[process].order("perform", request=request_to_json(request))
         return str(answer["text"]) if answer["ended"] == "refused" else ""
 
     async def begin(self, line: str, by: Author = BIA, *, process: int = 0) -> str:
-        """Have it begin; its run."""
+        """Let it start the line; returns its run."""
         request = self.request(line, by)
         self.played.add(ROWS[request.work, request.verb].path)
         await self.house.processes[process].order("begin", request=request_to_json(request))
         return request.id
 
     async def executing(self, run: str) -> int:
-        """The process in which the run goes on."""
+        """The process that executes the run."""
         lives = [await process.order("live") for process in self.house.processes]
         (number,) = [number for number, live in enumerate(lives) if run in live["text"]]
         return number
 
     async def shown(self, run: str) -> str:
-        """What both have shown of a run, in order."""
+        """What both processes have shown of a run, in order."""
         texts = [await process.order("texts", run=run) for process in self.house.processes]
         in_order = sorted(tuple(shown) for each in texts for shown in each["texts"])
         return "".join(words for _, words in in_order)
 
     async def read(self, process: int, what: str, by: Author = BIA) -> str:
-        """What a process answers: to a line, or to one of the words below and what it is about."""
+        """What a process returns for a line, or for one of the words below and its argument."""
         order = self.house.processes[process].order
         if what.startswith("/"):
             return str((await order("read", request=request_to_json(self.request(what, by))))["text"])
@@ -150,7 +150,7 @@ class Table:
         by: Author = BIA,
         reader: Author = BIA,
     ) -> str:
-        """Play the line: what both processes have read before, and read again within a second, shows its effect."""
+        """Play the line: what both processes read before must show its effect within a second."""
         assert now or no_more
         for process in (1, 0):
             before = await self.read(process, seen, reader)

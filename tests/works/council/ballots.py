@@ -20,7 +20,7 @@ def paper(ranking: object = ("C", "A", "B"), **critiques: object) -> str:
 
 
 def letters(reading: Reading) -> str:
-    """The order, with "=" before each that shares the place of the one before it."""
+    """The order as letters, with "=" before each that is tied with the one before it."""
     return "".join("=" * (at in reading.tied) + "ABCDEFGHIJKL"[at] for at in reading.ranking)
 
 

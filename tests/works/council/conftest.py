@@ -12,6 +12,6 @@ from tests.works.council.table import Table, table
 
 @pytest.fixture
 async def four(tmp_path: Path) -> AsyncGenerator[Table, None]:
-    """A council of four, the last of whom knows no JSON schemas; a chair, a researcher."""
+    """A council of four, the last of which supports no JSON schemas; with a chair and a researcher."""
     async with table(tmp_path) as made:
         yield made

@@ -36,14 +36,14 @@ from tests.wire.council_model import QUESTION, CouncilModel, CouncilService, set
 
 @dataclass
 class Told:
-    """What a run showed: each stage's last title by key, and what stood under it."""
+    """What a run showed: each stage's last title by key, and the contents below it."""
 
     run: MemoryRun
     events: list[Event] = field(default_factory=list)
 
     @property
     def stages(self) -> list[tuple[str, str]]:
-        """(key, title) in order; a stage that was given another title has that one."""
+        """(key, title) in order; a renamed stage has its new title."""
         titles: dict[str, str] = {}
         for event in self.events:
             if isinstance(event, Stage):
@@ -83,7 +83,7 @@ class Told:
 
 
 class Table:
-    """`models` is the fake council; `ask` asks it in a thread of its own unless `thread` is given."""
+    """`models` is the fake council; `ask` asks it in a new thread unless `thread` is given."""
 
     def __init__(self, config: Config, db: Database, council: CouncilModel) -> None:
         self.fake, self.db = council, db
@@ -116,7 +116,7 @@ class Table:
         return await self.told(self.run(text, options, run=run))
 
     async def told(self, run: MemoryRun, told: Told | None = None) -> Told:
-        """What the run shows; in `told`, also up to where it raises."""
+        """What the run shows; if it raises, `told` has what it showed before."""
         told = told or Told(run)
         async with aclosing(self.asking.run(run)) as events:
             async for event in events:
@@ -130,7 +130,7 @@ class Table:
 
     @property
     def asked(self) -> list[str]:
-        """Every call that was begun, as "model task", each as often as it was paid."""
+        """Every call that was made, as "model task", as often as it was paid."""
         return sorted(f"{call.model} {call.task}" for call in self.fake.asked.elements())
 
 
@@ -138,7 +138,7 @@ class Table:
 async def table(
     folder: Path, *, members: int = 4, more: str = "", swap: Sequence[tuple[str, str]] = ()
 ) -> AsyncGenerator[Table, None]:
-    """`more` are further lines of config.toml, `swap` exchanges some of the usual ones."""
+    """`more` is further config.toml text; `swap` replaces parts of the usual text."""
     async with CouncilService(council=CouncilModel()) as service:
         file = folder / "config.toml"
         text = settings(service.base_url, members=members) + more

@@ -64,7 +64,7 @@ def seconds(text: str) -> float:
 
 @cache
 def plain_seconds(length: int) -> float:
-    """Of critiques of which no line comes twice: what the reader knows of one line is of no use for the next."""
+    """The time for critiques without repeated lines, so that cached lines do not help."""
     return seconds("".join(CRITIQUES.format(n) for n in range(length // len(CRITIQUES)))[:length])
 
 

@@ -45,7 +45,7 @@ AT_LEAST = {
 
 
 def pairs(places: dict[str, int], labels: str) -> set[tuple[str, str]]:
-    """Who stands before whom; those without a place stand behind, and equal."""
+    """Which response precedes which; unranked ones come last, tied."""
     rest = len(labels) + 1
     made = {
         (a, b) if places.get(a, rest) < places.get(b, rest) else (b, a) for a, b in combinations(labels, 2)

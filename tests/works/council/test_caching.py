@@ -52,7 +52,7 @@ def prompts(*, debate: bool) -> CouncilPrompts:
 
 
 def calls(of: CouncilPrompts, *, debate: bool) -> list[Prompt]:
-    """One member's, in the order in which it is asked, and the chair's by the same model."""
+    """One member's calls in order, and the chair's by the same model."""
     texts = ["one", "two", "three"]
     revised = [of.revise(MEMBER, "one", texts[1:], "All wrong.")] if debate else []
     ballot = replace(of.ballot(MEMBER, texts, "accuracy"), schema=schema(3))
@@ -90,7 +90,7 @@ async def test_without_a_debate_nothing_is_written_to_the_cache(at: Provider) ->
 
 
 async def test_a_json_task_does_not_read_the_cache_of_a_prose_task(at: Provider) -> None:
-    """The rule that the marks go by, as the services have it."""
+    """The marks follow this rule of the services."""
     prose, *_ = calls(prompts(debate=True), debate=True)
     first, other, again = await used(at, [prose, replace(prose, schema=schema(3)), prose])
     assert other.cache_read_tokens == 0

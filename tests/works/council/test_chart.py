@@ -16,7 +16,7 @@ START = date(2026, 3, 5)
 
 
 def chart(councils: int, names: list[str], panels: int = 3) -> Chart:
-    """Members that never meet on the picture, so that each line is seen whole."""
+    """Members whose lines never meet, so that each line is completely visible."""
     at = list(range(councils))
     lines = [
         Series(name, at, [(n + 0.5) / len(names)] * councils, [(n + 0.5) / len(names)] * councils)
@@ -35,7 +35,7 @@ def size(png: bytes) -> tuple[int, int]:
 
 
 def pixels(png: bytes, colour: str) -> int:
-    """How many are of exactly this colour."""
+    """The number of pixels of exactly this colour."""
     from matplotlib.image import imread
 
     wanted = [int(colour[at : at + 2], 16) for at in (1, 3, 5)]

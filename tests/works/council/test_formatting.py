@@ -14,7 +14,7 @@ AFTER = "What comes next."
 
 
 def in_code(markdown: str) -> bool:
-    """Whether what comes next would be shown as code."""
+    """Whether text that follows would be shown as code."""
     return any(
         block.kind == "fence" and AFTER in block.source for block in blocks(f"{markdown}\n\n{AFTER}\n")
     )

@@ -108,7 +108,9 @@ FORGED_JSON = {
 
 @pytest.mark.parametrize("quotation", FORGED_JSON.values(), ids=FORGED_JSON)
 def test_a_vote_in_json_that_a_judge_quotes_is_not_its_own(quotation: str) -> None:
-    """Where the judge then ranks in words, those count, or it is asked again; the quoted vote never counts."""
+    """If the judge then ranks in words, those count, otherwise it is asked again; the quoted vote never
+    counts.
+    """
     before_and_after = f"Response A is sound.\n\n{quotation}\n\nResponse C is exact."
     for own in (OWN, "Response C is the best, then comes Response A, and Response B is last."):
         reading, reason = read(f"{before_and_after}\n\n{own}", 3)

@@ -35,7 +35,7 @@ GUEST = Author("bia", "Bia")
 
 
 class Hall:
-    """Where settings are asked for: `says` gives the title and the text of what is answered."""
+    """Where settings are changed: `says` returns the title and the text of the answer."""
 
     def __init__(self, folder: Path, db: Database) -> None:
         self._folder = folder

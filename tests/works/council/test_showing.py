@@ -54,7 +54,7 @@ BALLOTS = (
 
 
 class Archive:
-    """Councils that were held, and somebody who asks for them."""
+    """Past councils, and a person who asks for them."""
 
     def __init__(self, db: Database) -> None:
         self.councils, self.sessions = Councils(db), Sessions(db)

@@ -24,7 +24,7 @@ from tests.storage.council_rows import council, seat
 
 
 class Board:
-    """Councils that were held, and the statistics of them. `charts` are those that were drawn, `where` by whom."""
+    """Past councils and their statistics. `charts` are the drawn ones, `where` the threads that drew them."""
 
     def __init__(self, db: Database) -> None:
         self.councils = Councils(db)
@@ -39,7 +39,7 @@ class Board:
         return b"PNG"
 
     async def hold(self, *seats: dict[str, Any], space: str = "local") -> None:
-        """One council a day; `seats` are what differs from a seat that answered and was not judged."""
+        """Hold one council a day; `seats` override a seat that answered and was not judged."""
         self._held += 1
         run = f"run-{self._held:06}"
         await self.councils.begin(council(run, space, minute=1_440 * self._held))

@@ -18,7 +18,7 @@ OUTSIDE = 90
 
 
 def election(*groups: tuple[int, str]) -> list[Vote]:
-    """Votes of judges without answers of their own: how many, and the seats by their letters."""
+    """Votes of judges without answers of their own: how many, and the seats by letter."""
     orders = [order for voters, order in groups for _ in range(voters)]
     return [
         Vote(OUTSIDE + n, ["ABCDEFGH".index(letter) for letter in order]) for n, order in enumerate(orders)

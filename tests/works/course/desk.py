@@ -42,7 +42,7 @@ class Desk:
         files: tuple[File, ...] = (),
         **options: OptionValue,
     ) -> list[Event]:
-        """What is shown in answer."""
+        """Ask, and return what is shown."""
         self._runs += 1
         id = f"{self._runs * 0x1A2B3C4D:032x}"
         place = Place("terminal", space, "c", thread)
@@ -77,7 +77,7 @@ def cited(events: list[Event]) -> list[Citation]:
 
 @asynccontextmanager
 async def opened(folder: Path, settings: str = "") -> AsyncIterator[Desk]:
-    """Without vectors, unless the settings say so."""
+    """An app without vectors, unless the settings say otherwise."""
     file = folder / "config.toml"
     usual = "" if "[embedding]" in settings else '[embedding]\nmodel = "none"\n'
     await asyncio.to_thread(file.write_text, usual + settings, encoding="utf-8")

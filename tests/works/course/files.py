@@ -24,7 +24,7 @@ def text_of(name: str) -> str:
 
 
 def as_markdown(text: str) -> str:
-    """With headings in place of the lines."""
+    """The course with headings in place of the lines."""
     lines = []
     for line in text.split("\n"):
         name, colon, value = line.partition(": ")
@@ -55,7 +55,7 @@ def as_word(text: str, *, headings: bool) -> bytes:
 
 
 def as_pdf(text: str, width: int = 90) -> bytes:
-    """Pages whose lines are as long as so many letters, so that addresses are broken, too."""
+    """A PDF with lines of this many letters, so that addresses are broken, too."""
     pages, contents, y = [], "", 790.0
     for line in text.split("\n"):
         for part in wrap(line, width) or [""]:

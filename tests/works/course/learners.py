@@ -17,7 +17,7 @@ ANA, BIA = Author("ana", "Ana"), Author("bia", "Bia")
 
 
 class Learners:
-    """People at one desk."""
+    """Several people at one desk."""
 
     def __init__(self, desk: Desk) -> None:
         self.desk = desk
@@ -48,7 +48,7 @@ class Learners:
         return words_of(await self.do(verb, text, author, **options))
 
     async def letter(self, n: int, *, right: bool = True) -> str:
-        """What is to be pressed for an answer to question `n` of the last quiz."""
+        """The button for an answer to question `n` of the last quiz."""
         question = (await Quizzes(self.desk.app.resources.records.database).questions("local", self.quiz))[
             n - 1
         ]

@@ -30,7 +30,7 @@ def lessons(outline: Outline) -> list[tuple[int, str, str]]:
 
 
 def bodies(document: Document) -> list[str]:
-    """What stands in each lesson, letters and digits alone."""
+    """The text of each lesson, letters and digits only."""
     read, outline = read_course("course", document)
     spans = [
         (read.sections[lesson.first].start, read.sections[lesson.past - 1].end) for lesson in outline.lessons

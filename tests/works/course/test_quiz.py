@@ -295,7 +295,7 @@ async def test_wrong_answers_come_back_until_they_are_known_or_no_longer_taught(
 
 
 async def brought_forward(app: App, author: Author) -> None:
-    """The learner's cards are due now."""
+    """Make the learner's cards due now."""
     from storage.tables import quiz_cards as c
 
     moved = c.update().where(c.c.author_id == author.id, c.c.due.is_not(None))

@@ -285,7 +285,7 @@ async def test_nothing_is_promised_where_the_bot_can_post_nothing_later(
 
 
 class Silent(Schedules):
-    """Never says what is due."""
+    """A calendar that never reports what is due."""
 
     def __init__(self, db: Database) -> None:
         super().__init__(db)
@@ -310,7 +310,7 @@ async def test_stopping_in_the_middle_of_a_round_is_no_error(
 
 
 class Counting:
-    """Runs that go on until somebody asks for their end."""
+    """Runs that continue until the test ends them."""
 
     platforms = ("terminal",)
 

@@ -39,7 +39,7 @@ def pages(*words: str) -> str:
 
 @asynccontextmanager
 async def analysed(folder: Path, fails: str = "") -> AsyncIterator[tuple[Room, list[str]]]:
-    """A room, and what the small model was asked, prompt by prompt; it fails where a scene says so."""
+    """A room, and the small model's prompts; the model fails if a scene says so."""
     asked: list[str] = []
 
     def answer(body: dict[str, Any]) -> Reply:
@@ -63,7 +63,7 @@ async def analysed(folder: Path, fails: str = "") -> AsyncIterator[tuple[Room, l
 
 
 async def looked_into(room: Room) -> str:
-    """Begin or go on, wait for its end, and tell what there is then."""
+    """Start or continue the analysis, wait for its end, and return its findings."""
     await room.events(ADA, "script analysis")
     inbox = room.desk.app.resources.records.inbox
     for child in await inbox.children("local", f"{room.runs:032x}"):

@@ -35,7 +35,7 @@ def fdx(content: bytes, before: bytes = b"") -> bytes:
 
 
 def refused() -> dict[str, tuple[bytes, str]]:
-    """By the file's name: what is in it, and what is said of it."""
+    """Bad files by name: their content, and the expected sentence."""
     quadratic = b'<!DOCTYPE F [<!ENTITY a "%b">]>' % (b"a" * 60_000)
     outside = b'<!DOCTYPE F [<!ENTITY e SYSTEM "file:///etc/passwd">]>'
     return {

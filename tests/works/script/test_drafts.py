@@ -18,7 +18,7 @@ SECOND += "\nINT. BOAT - DAY\n\nRain.\n"
 
 
 async def gives(here: Room, draft: int, text: str) -> None:
-    """What `/script replace` stores, without the process that parses files."""
+    """Store this draft as `/script replace` does, without the process that parses files."""
     made, now = parsed(text), datetime(2026, 2, draft % 28 + 1, tzinfo=UTC)
     row = ScriptRow(
         "ada:The Pier", "local", "The Pier", f"pier-{draft}.fountain", "ada", "thread", "terminal", "c", "t",

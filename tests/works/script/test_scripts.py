@@ -56,7 +56,7 @@ ADA, BO = Author("ada", "Ada"), Author("bo", "Bo")
 
 
 class Room:
-    """A desk at which several people ask, in several threads."""
+    """A desk where several people ask in several threads."""
 
     def __init__(self, desk: Desk, runs: int = 0) -> None:
         self.desk = desk
@@ -85,7 +85,7 @@ class Room:
         return words_of(await self.events(who, line, text, **given))
 
     async def has(self, who: Author, text: str = PIER, visible: Visibility = "thread", run: str = "") -> None:
-        """The script as if it had been taken in in the thread "t", without the process that parses files."""
+        """Store the script as if it had been added in the thread "t", without the process that parses files."""
         made, now = parsed(text), datetime(2026, 2, 3, tzinfo=UTC)
         row = ScriptRow(
             f"{who.id}:{made.title}", "local", made.title, "a.fountain", who.id, visible, "terminal", "c", "t",
@@ -164,7 +164,7 @@ async def test_a_new_draft_says_what_changed(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 async def test_two_scripts_with_the_same_title_are_both_kept(tmp_path: Path) -> None:
-    """Many files have the title of the template that they were begun from."""
+    """Many files still have the title of the template that they were made from."""
     pier = PIER.replace("The Pier", "Script Title")
     barn = "Title: Script Title\n\nINT. BARN - DAY\n\nHay.\n\nEXT. FIELD - NIGHT\n\nA fox.\n"
     async with room(tmp_path) as here:
@@ -363,7 +363,7 @@ def test_any_text_in_a_script_is_exported_so_that_it_reads_back(scenes: list[lis
 
 
 def test_a_cue_without_case_keeps_its_mark_in_fountain() -> None:
-    """Other programs tell a cue by its capitals, and these letters have none."""
+    """Other programs recognise a cue by its capitals, which these letters do not have."""
     text = "INT. വീട് - DAY\n\n@മീന (V.O.)\nഹലോ.\n\n@രാമു ^\nശരി.\n\nANA\nYes.\n"
     before = script(parsed(text))
     assert before.scenes[0].characters == ("മീന", "രാമു", "ANA")

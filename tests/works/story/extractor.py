@@ -77,7 +77,7 @@ async def playing(
 
 
 async def looked_into(talk: Talk, scenes: int) -> None:
-    """Wait until so many scenes have been looked into: the runs that do it are quiet."""
+    """Wait until the extractor has read this many scenes, in quiet runs."""
     assert talk.app is not None
     stories, count = talk.app.resources.stories, 0
     async with asyncio.timeout(60):

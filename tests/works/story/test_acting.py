@@ -17,7 +17,9 @@ def cases(name: str) -> list[str]:
 
 @pytest.mark.parametrize("side", ["develop", "held"])
 def test_the_shape_of_a_sentence_tells_who_acts(side: str) -> None:
-    """Bo's player takes the turn, and each sentence is about Mira; what is held the code was not fitted to."""
+    """Bo's player takes the turn, and each sentence is about Mira; the code was not fitted to the held-back
+    half.
+    """
     watching = players(by="Bo")
     acts, may = cases(f"acts.{side}.txt"), cases(f"may.{side}.txt")
     missed = [

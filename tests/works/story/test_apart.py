@@ -26,7 +26,7 @@ WORD = re.compile(r"(local|another)-(trunk|main|aside)-\d+")
 
 
 class Echo:
-    """Writes the word of the turn into the scene, finds it there, and keeps all that it was asked, by that word."""
+    """Writes the turn's word into the scene, and records its prompts by that word."""
 
     def __init__(self) -> None:
         self.asked: list[tuple[str, str]] = []
@@ -45,14 +45,14 @@ class Echo:
 
 
 class Tables:
-    """A thread each for both branches in both spaces: all have the same names."""
+    """A thread for each branch in both spaces, all with the same names."""
 
     def __init__(self, talk: Talk) -> None:
         assert talk.app is not None
         self.app, self.talk = talk.app, talk
 
     async def asks(self, space: str, thread: str, id: str, verb: str, text: str = "", **options: Any) -> str:
-        """What its run has told."""
+        """The events of its run."""
         place = Place("terminal", space, "terminal", thread)
         request = Request(
             f"{space}-{thread}-{id}", place, Author("ana", "Ana"), "story", verb, text=text, options=options
@@ -77,7 +77,7 @@ class Tables:
             await self.asks(space, thread, f"turn-{n}", "act", text)
 
     async def looked_into(self, space: str) -> None:
-        """Wait until every scene has been looked into: the runs that do it are quiet."""
+        """Wait until every scene has been read, in quiet runs."""
         (row,) = await self.app.resources.stories.all(space)
         async with asyncio.timeout(60):
             while True:  # each look lets the runs go on

@@ -61,7 +61,7 @@ def test_settings_made_after_the_cut_are_undone_in_memory() -> None:
     tale = Tale()
 
     def put(name: str) -> None:
-        """Something of everything that can be set."""
+        """Add one of everything that can be set."""
         tale.add("set", {"note": f"Tell of {name}.", name: "set"})
         tale.add("cast", {"name": "Mira", "sheet": {"about": name}})
         tale.add("lore", {"id": name, "entry": {"content": f"{name} burns."}})
@@ -95,7 +95,7 @@ def test_settings_made_after_the_cut_are_undone_in_memory() -> None:
 
 
 class Read(Stories):
-    """Notes how many nodes it has read; `waits` is passed by whoever asks for news."""
+    """Counts the nodes that it has read; updates pass `waits`."""
 
     rows = 0
     waits = asyncio.Event()

@@ -91,7 +91,7 @@ NAMED = {
 
 
 def lines_in_code() -> set[str]:
-    """The work and verb of each line in the code of a work that a button could stand for."""
+    """The work and verb of each line in the code of a work that a button could send."""
     trees = [ast.parse(file.read_text(encoding="utf-8")) for file in WORKS.rglob("*.py")]
     texts_of = [
         node.value
@@ -123,7 +123,7 @@ class Table:
     async def press(
         self, choice: dict[str, Any], run: str, *, who: str = "Bia", said: str = "", locale: str = "en"
     ) -> Events:
-        """What the press shows; `said` is typed into its window."""
+        """The events after the press; `said` is typed into its form."""
         stored = StoredChoice(choice["label"], choice["command"], choice["asks"], under=choice["under"])
         asked = choice_form(stored, run).asked(said) if choice["asks"] else choice_invocation(stored, run)
         return await self.ask(asked, who=who, locale=locale)
@@ -159,7 +159,7 @@ class Table:
         return [event for event in shown if event["event"] != "link" or event["stage"] != "scene"]
 
     async def nodes(self) -> list[str]:
-        """All that has been written to the log of any story."""
+        """All nodes in the logs of all stories."""
         assert self.talk.app is not None
         stories = self.talk.app.resources.stories
         wholes = [await stories.load("local", row.id) for row in await stories.all("local")]
@@ -171,7 +171,7 @@ class Table:
         return (await work.logs.played_in(PLACE)).story
 
     def changes(self, run: str, start: int = 0) -> Events:
-        """How the messages of a run were changed."""
+        """The changes to a run's messages."""
         found = [event for event in self.talk.events[start:] if event["event"] == "changed"]
         return [event for event in found if event["run"] == run]
 
@@ -196,7 +196,7 @@ def labels(changed: dict[str, Any]) -> list[str]:
 
 
 async def test_no_button_of_a_story_acts_on_another_scene(tmp_path: Path) -> None:
-    """Every button that any way of playing has offered, pressed once the story has gone on by two turns."""
+    """Every button of every kind of play is pressed two turns later."""
     writer = Writer()
     async with playing(tmp_path, writer) as talk:
         table = Table(talk)

@@ -22,7 +22,7 @@ def replies(writer: Writer) -> list[Body]:
 
 
 def speakers(events: list[dict[str, object]]) -> list[object]:
-    """The names of those who speak, a stage each."""
+    """The names of the speakers, one for each stage."""
     return [
         event["speaker"]["name"] if isinstance(event.get("speaker"), dict) else None  # type: ignore[index]
         for event in events

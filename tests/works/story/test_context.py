@@ -85,7 +85,7 @@ def test_the_parts_of_a_prompt_come_in_their_order() -> None:
 
 @pytest.mark.parametrize("window", [20_000, 6_000])
 def test_most_of_a_prompt_repeats_the_one_before(window: int) -> None:
-    """Counted block by block, as a service counts whose cache ends where a block differs."""
+    """This is counted in blocks, like a service whose cache ends where a block differs."""
     tale, frame = told(0), replace(FRAME, tokens=window)
     before: list[str] = []
     read = repeated = 0

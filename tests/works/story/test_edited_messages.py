@@ -11,7 +11,7 @@ from tests.works.story.writer import START, Writer, choices, last, playing, requ
 
 
 async def reworded(talk: Talk, run: str, text: str, edit: str) -> Events:
-    """What is shown because a message was edited."""
+    """What is shown after a message was edited."""
     assert talk.app is not None
     start = len(talk.events)
     assert await talk.app.reword("local", run, text, edit)

@@ -37,7 +37,7 @@ async def playing(
     extractor: str = "",
     recall: Mapping[str, float] | None = None,
 ) -> AsyncIterator[Talk]:
-    """Where no more than some six scenes find room in a prompt."""
+    """A story whose prompts have room for about six scenes."""
     async with WIRES["chat"].service(writer, models=("small", "tiny")) as service:
         config = settings(tmp_path / "data", service)
         if extractor:
@@ -73,18 +73,18 @@ def _told(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def told(_told: Path, tmp_path: Path) -> None:
-    """A story whose second scene is of the sundress; it stands in no prompt any more."""
+    """A story whose second scene mentions the sundress and is no longer in any prompt."""
     shutil.copytree(_told, tmp_path / "data")
 
 
 def related(writer: Writer) -> str:
-    """What the writer was told of long ago for the last scene."""
+    """The excerpts in the writer's last prompt."""
     task = last(writer.scenes[-1])
     return task[task.index("<related>") : task.index("</related>")] if "<related>" in task else ""
 
 
 class Parting(Writer):
-    """Parts turns, too, as a small model does; where it `fails`, with an error of the service's."""
+    """A writer that also splits turns, as a small model does; with `fails` it returns a service's error."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -37,7 +37,7 @@ from tests.works.story.writer import START, Writer, playing
 
 
 async def copied(text: str, to: Database, space: str) -> tuple[Imported, str]:
-    """The story of an export as another database has it, and what that exports."""
+    """Import an export into another database, and return the story and its new export."""
     stories, found = Stories(to), imported(text.encode(), "story.json", space)
     await stories.import_story(found.story, found.branches, found.nodes, found.bodies)
     whole = await stories.load(space, found.story.id)
@@ -63,7 +63,7 @@ def closed() -> Iterator[None]:
 
 
 class Exchanged(Table):
-    """The same with everything else that a log holds; in the end it goes to another house and comes back."""
+    """The same with everything else that a log can have; at the end it is moved to another storage and back."""
 
     AUTHORS = st.sampled_from(["person-4711", "person-4712", "person-4713"])
     IDS = st.sampled_from(["request-1", "request-2"])
@@ -109,7 +109,7 @@ class Exchanged(Table):
         self.append("choices", {"scene": id, "choices": [text]}, turn=turn.id, author="")
 
     def remembered(self, data: st.DataObject) -> None:
-        """No rule here: it needs words that stand in one text alone, and nothing that is recalled no more."""
+        """Not a rule here: it needs unique words, and nothing that is forgotten."""
 
     def teardown(self) -> None:
         if self.branch:
@@ -226,7 +226,7 @@ async def test_a_played_story_continues_after_import_elsewhere(tmp_path: Path) -
 
 @pytest.mark.parametrize("kept", [{"after": 3, "count": 2}, {"author": 1, "after": 3}])
 async def test_a_passed_turn_is_still_passed_after_import(kept: dict[str, int]) -> None:
-    """Earlier files say who was passed, and not how many were."""
+    """Earlier files say who was passed, but not how many players were."""
     nodes = [*SMALL["nodes"][:-1], {**SMALL["nodes"][-1], "body": {"passed": kept}}]
     db = await Database.open("sqlite+aiosqlite:///:memory:")
     found, again = await copied(file_of({**SMALL, "nodes": nodes}).decode(), db, "local")

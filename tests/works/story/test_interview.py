@@ -17,7 +17,7 @@ from tests.works.story.writer import request as requested
 
 
 async def told(talk: Talk, service: Service) -> None:
-    """Mira and Bo in the first scene, Bo alone in the second."""
+    """Mira and Bo are in the first scene, Bo alone in the second."""
     fear = {"character": "Mira", "kind": "action", "text": "She hid the brass key."}
     service.finds(characters=[standing("Mira", holding="a lamp"), standing("Bo")], memories=[fear])
     service.next.append(Reply("They wait in the harbour of Zim."))

@@ -43,7 +43,7 @@ async def story_at(talk: Talk, place: Place) -> Any:
 
 
 async def remembers(talk: Talk, text: str) -> None:
-    """What a small model would have found of Mira in the last scene here."""
+    """Add the note that a small model would have made of Mira in the last scene here."""
     assert talk.app is not None
     played = await story_at(talk, HERE)
     turn = played.story.head

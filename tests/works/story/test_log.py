@@ -46,7 +46,7 @@ FRAME = context.Frame("", "", tokens=100_000, answer=100)
 
 @dataclass
 class Told:
-    """A turn as the model has it: the ids of its words, and the order in which versions were pointed at."""
+    """A turn in the reference model: the ids of its words, and the order in which versions were chosen."""
 
     id: str
     acts: list[str]
@@ -72,7 +72,7 @@ SPACES = count(1)
 
 @cache
 def opened() -> tuple[asyncio.AbstractEventLoop, Database]:
-    """One database for all examples, each of which has a space of its own."""
+    """One database for all examples, with a space for each."""
     loop = asyncio.new_event_loop()
     return loop, loop.run_until_complete(Database.open("sqlite+aiosqlite:///:memory:"))
 
@@ -113,10 +113,10 @@ class Table(RuleBasedStateMachine):
         self.vectors, self.letters = StoryVectors(self.db), Letters(ONE)
         self.embedding = Embedding(Config(Path(), Path(), embedding=EmbeddingConfig(ONE)))
         self.embedding.load = self.letters.load
-        self.memory = self.recall_verbs()
+        self.memory = self.new_memory()
 
-    def recall_verbs(self) -> Memory:
-        """A memory in which nothing is indexed yet."""
+    def new_memory(self) -> Memory:
+        """A memory with nothing indexed yet."""
         return Memory(self.vectors, self.embedding, RecallConfig())
 
     @property
@@ -148,7 +148,7 @@ class Table(RuleBasedStateMachine):
         return self.line.path[self.line.length - 1].id if self.line.length else ""
 
     def told(self, text: str, turn: str) -> str:
-        """A text that no other one is like, of this turn: by its last word it is found."""
+        """A unique text for this turn, which can be found by its last word."""
         self.said.append(f"{text} and so it was word{next(self.numbers)}")
         self.of.setdefault(turn, set()).add(self.said[-1].split()[-1])
         return self.said[-1]
@@ -225,7 +225,7 @@ class Table(RuleBasedStateMachine):
     )
     @rule(text=TEXTS)
     def look_into(self, text: str) -> None:
-        """What a small model has found in the scene, and somebody has pinned of it."""
+        """Add a small model's findings for the scene, and a person's pin."""
         turn = self.line.path[self.line.length - 1]
         scene, text = turn.scenes[-1], self.told(text, turn.id)
         memory = {"character": "Bo", "kind": "action", "text": text}
@@ -244,7 +244,7 @@ class Table(RuleBasedStateMachine):
     @precondition(lambda self: self.branch and self.line.path)
     @rule(data=st.data())
     def stopcard(self, data: st.DataObject) -> None:
-        """Under a scene that counts, or that was undone."""
+        """Play it under a scene that counts, or that was undone."""
         turn = data.draw(st.sampled_from(self.line.path)).id
         self.append("stopcard", {}, turn=turn, author="")
         self.gone.add(turn)
@@ -260,7 +260,7 @@ class Table(RuleBasedStateMachine):
     @precondition(lambda self: self.gone)
     @rule()
     def nowhere(self) -> None:
-        """No branch has anything that only a stopped scene has told: in prompt, state, chapters, memories."""
+        """Check that no branch has words of a stopped scene: in prompt, state, chapters, memories."""
         left = set().union(
             *(words for turn, words in self.of.items() if turn not in self.gone and turn != "intended"),
             *(line.pending for line in self.lines.values()),
@@ -315,9 +315,9 @@ class Table(RuleBasedStateMachine):
 
     @rule()
     def kill(self) -> None:
-        """Nothing but the database is left."""
+        """Drop everything but the database."""
         self.logs = Logs(self.stories)
-        self.memory = self.recall_verbs()
+        self.memory = self.new_memory()
 
     @precondition(lambda self: self.branch)
     @rule()
@@ -334,14 +334,14 @@ class Table(RuleBasedStateMachine):
     @precondition(lambda self: self.branch)
     @rule(data=st.data())
     def remembered(self, data: st.DataObject) -> None:
-        """All that the branch shows is found, and nothing else, just as if no other branch had ever been indexed."""
+        """Check that memory finds exactly what the branch shows, as if no other branch had been indexed."""
         nodes = [node for turn in self.line.path[: self.line.length] for node in self._nodes(turn)]
         shown = {node: self.words[node] for node in nodes if node and self.words[node]}
         every = " ".join(self.said)
         by = RecallConfig(meaning=data.draw(st.sampled_from([0.0, 0.8])))
         found = self.recalled(self.memory, every, by)
         assert {moment.node for moment in found} <= shown.keys()
-        alone = self.recalled(self.recall_verbs(), every, by)
+        alone = self.recalled(self.new_memory(), every, by)
         # The products of float32 vectors differ in their last digits with the number of vectors, so scores that are
         # nearly the same may rank either way.
         scores = {moment.node: moment.score for moment in found}
@@ -363,7 +363,7 @@ class Table(RuleBasedStateMachine):
         return self.words[act], self.words.get(scene, "")
 
     def _nodes(self, turn: Told) -> tuple[str, str]:
-        """The wording and the version that count, "" for none."""
+        """The current wording and version, "" for none."""
         act = next((id for id in reversed(turn.acts) if self.words[id]), turn.acts[0])
         left = [id for id in turn.scenes if self.words[id]]
         pointed = next((id for id, flipped in reversed(turn.pointed) if flipped or self.words[id]), "")

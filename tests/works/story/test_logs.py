@@ -45,7 +45,7 @@ async def test_a_node_appended_twice_exists_once_and_stays_withdrawn(tmp_path: P
 
 
 class Asked(Stories):
-    """Counts how often it is asked for news."""
+    """Counts how often it is asked for changes."""
 
     times = 0
 

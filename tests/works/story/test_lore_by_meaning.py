@@ -97,7 +97,7 @@ async def test_a_model_that_finds_all_texts_similar_needs_a_higher_score(tmp_pat
 
 
 async def test_a_turn_is_embedded_once(memory: Memory, letters: Letters) -> None:
-    """For the lorebook and for the past: a service's answer keeps the first words waiting."""
+    """One vector serves the lorebook and the past: waiting for a service delays the first words."""
     tale = Tale()
     tale.add("lore", {"id": "salt", "entry": {"keys": ["zz"], "content": SALT}})
     tale.turn("I wait.", "The sea is flat.")
@@ -129,7 +129,7 @@ def test_meaning_and_keywords_share_one_budget_and_keywords_come_first() -> None
 
 
 async def learnt(talk: Talk, run: str) -> None:
-    """Wait for the vectors of the entry; they go with the run that gave it."""
+    """Wait for the vectors of the entry, which its run makes."""
     from storage.tables import story_vectors
 
     assert talk.app is not None

@@ -43,7 +43,7 @@ def told(story: Story, turn: str, plan: TurnPlan = PLAN) -> list[str]:
 
 
 def played(tale: Tale, text: str) -> list[str]:
-    """Plays a turn as the bot does, and says which entries its writer was told."""
+    """Play a turn as the bot does, and return the entries that its writer got."""
     turn = tale.add("act", {"mode": "act", "text": text, "name": "Ana"})
     ids = told(tale.story, turn)
     timed = [id for id in ids if is_timed(entry_of(id, tale.story.lore[id]))]
@@ -52,7 +52,7 @@ def played(tale: Tale, text: str) -> list[str]:
 
 
 def run(tale: Tale, *texts: str) -> str:
-    """For each turn "x" where the entry was told."""
+    """For each turn, "x" if the entry was active."""
     return "".join("x" if played(tale, text) else "." for text in texts)
 
 

@@ -28,7 +28,7 @@ def lore(
     budget: int = 10_000,
     recursive: bool = False,
 ) -> list[str]:
-    """The ids of what is called up by messages, the newest first. A word is a token."""
+    """The ids of the entries that messages activate, the newest message first. A word is a token."""
     found = triggered(entries, scanned, depth=depth, budget=budget, recursive=recursive, tokens=words_in)
     return [entry.id for entry in found]
 
@@ -373,7 +373,7 @@ SYLLABLES = ("ka", "lo", "mi", "ren", "tu", "vash", "zo", "quel", "bar", "dün",
 
 
 def name_of(number: int) -> str:
-    """A name of its own for each number, without digits."""
+    """A unique name for each number, without digits."""
     name = ""
     for _ in range(4):
         number, rest = divmod(number, len(SYLLABLES))
@@ -386,7 +386,7 @@ def name_of(number: int) -> str:
 def test_ten_thousand_entries_with_three_thousand_active_are_quick(
     recursive: bool, whole_words: bool
 ) -> None:
-    """A third of a second by processor, on an idle core; a regular expression for each key takes twenty."""
+    """A third of a second of processor time on an idle core; one regular expression per key takes twenty."""
     entries = [
         entry(
             name_of(number),

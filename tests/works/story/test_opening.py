@@ -19,7 +19,7 @@ from tests.works.story.writer import START, Writer, choices, ended, last, playin
 async def test_a_story_can_be_opened_by_its_author_its_players_and_in_its_place(
     tmp_path: Path, writer: Writer
 ) -> None:
-    """Threads of one channel may be private, so that a story is not the whole channel's."""
+    """Threads of one channel may be private, so a story does not belong to the whole channel."""
     async with playing(tmp_path, writer) as talk:
         await talk.say(START)
         assert talk.app is not None

@@ -27,13 +27,13 @@ def notices(events: Events) -> str:
 
 
 def stored(folder: Path) -> str:
-    """All words in the log of the stories."""
+    """All words in the logs of the stories."""
     with closing(sqlite3.connect(folder / "data" / "sutradhar.db")) as connection:
         return "".join(body for (body,) in connection.execute("SELECT body FROM story_nodes"))
 
 
 class Prompter(Writer):
-    """Also suggests turns, and writes the end."""
+    """A writer that also suggests turns and writes the end."""
 
     suggestions = "- I hold my breath and count.\n- “Who is there?” I whisper.\n- I run."
 
@@ -185,7 +185,7 @@ async def test_another_version_leaves_out_scenes_hidden_since(tmp_path: Path) ->
 
 
 class Cutting(Prompter):
-    """Its scenes break off, and it writes on when it is asked to."""
+    """A writer whose scenes break off, and which continues them on request."""
 
     rest = "lower stairs, and the bell begins to ring."
 

@@ -37,7 +37,7 @@ async def begin(talk: Talk, *, mode: str = "round-robin", cast: str = "Mira: a d
 
 
 async def told(talk: Talk, verb: str, text: str = "", *, who: str = "ana", **more: Any) -> str:
-    """What somebody is told: everything that the request's run has shown."""
+    """What a person is shown: all events of the request's run."""
     start = len(talk.events)
     await asks(talk, verb, text, who=who, **more)
     return " ".join(str(event.get("text", "")) for event in talk.events[start:])
@@ -199,7 +199,7 @@ async def test_a_turn_that_takes_too_long_is_passed_even_after_a_restart(tmp_pat
 
 
 async def after_days(talk: Talk, days: float) -> None:
-    """Let the calendar look at itself as if so many days had gone by."""
+    """Let the calendar run as if this many days had passed."""
     assert talk.app is not None
     now = datetime.now(UTC) + timedelta(days=days)
     await Calendar(talk.app.records.schedules, talk.app, lambda: now).round()

@@ -144,8 +144,8 @@ def test_the_longest_scene_costs_little(text: str) -> None:
     assert time.process_time() - began < 2
 
 
-class SceneVerbs(Writer):
-    """Writes Mira's part until it is asked not to; `again` is what it then writes on."""
+class Overstepping(Writer):
+    """Writes Mira's part until it is told not to; `again` is its continuation."""
 
     def __init__(self, again: str) -> None:
         super().__init__()
@@ -160,8 +160,8 @@ class SceneVerbs(Writer):
         return super().__call__(asked)
 
 
-async def played(tmp_path: Path, writer: SceneVerbs, *then: str, toml: str = "") -> Events:
-    """What is shown of a turn in a story where Mira is a player's; or of the last line `then`."""
+async def played(tmp_path: Path, writer: Overstepping, *then: str, toml: str = "") -> Events:
+    """What is shown of a turn in a story where Mira is a player's character; or of the last line `then`."""
     async with (
         WIRES["chat"].service(writer) as service,
         talking(settings(tmp_path / "data", service, toml=toml)) as talk,
@@ -175,7 +175,7 @@ async def played(tmp_path: Path, writer: SceneVerbs, *then: str, toml: str = "")
 
 
 async def test_a_scene_that_acts_for_a_player_is_continued_once_more(tmp_path: Path) -> None:
-    writer = SceneVerbs(GULL)
+    writer = Overstepping(GULL)
     shown = await played(tmp_path, writer)
     assert texts(shown).strip() == WIND + GULL, "what was shown stays, and what acts for her is never seen"
     assert "speaks or acts" not in str(shown)
@@ -189,7 +189,7 @@ async def test_a_scene_that_acts_for_a_player_is_continued_once_more(tmp_path: P
 async def test_a_scene_that_does_so_again_is_shown_with_a_note(
     tmp_path: Path, again: str, shown: str
 ) -> None:
-    events = await played(tmp_path, SceneVerbs(again))
+    events = await played(tmp_path, Overstepping(again))
     assert texts(events).strip() == WIND + shown
     assert "speaks or acts for Mira" in str(events)
     offered = [choice["label"] for choice in choices(events)]
@@ -197,13 +197,13 @@ async def test_a_scene_that_does_so_again_is_shown_with_a_note(
 
 
 async def test_the_note_stays_when_the_scene_is_shown_again(tmp_path: Path) -> None:
-    events = await played(tmp_path, SceneVerbs(LINE), "/story retry", "/story flip 1")
+    events = await played(tmp_path, Overstepping(LINE), "/story retry", "/story flip 1")
     (changed,) = (event for event in events if event["event"] == "changed")
     assert "speaks or acts for Mira" in str(changed)
 
 
 async def test_scenes_are_unchanged_if_the_setting_is_off(tmp_path: Path) -> None:
-    writer = SceneVerbs(GULL)
+    writer = Overstepping(GULL)
     shown = await played(tmp_path, writer, toml="[story]\nask_again = false\n")
     assert texts(shown).strip() == WIND + LINE
     assert not writer.told

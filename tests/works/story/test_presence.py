@@ -38,7 +38,7 @@ ONE = "openai:one"
 
 
 class Told(Tale):
-    """Scenes with a secret each, and by the secret who was there as the test has it."""
+    """Scenes with one secret each, and for each secret who was present according to the test."""
 
     def __init__(self, random: Random, first: int = 2) -> None:
         super().__init__()
@@ -79,7 +79,7 @@ async def memory(tmp_path: Path) -> AsyncIterator[Memory]:
 
 
 async def recalled(memory: Memory, branch: str, story: Story, character: str) -> str:
-    """All that the character can be told by any search, as the writer reads it and as a player does.
+    """Everything that any search can return for the character, as the writer and as a player gets it.
 
     A player is shown the first moments alone: each secret is asked for by itself, too.
     """

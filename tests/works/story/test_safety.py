@@ -38,7 +38,7 @@ def card_of(events: Any) -> str:
 async def asks(
     talk: Talk, verb: str, text: str = "", *, who: str = "ana", id: str = "", place: Place = HERE, **more: Any
 ) -> str:
-    """A request of somebody at the table, and how it ended."""
+    """A request of a person at the table, and its status at the end."""
     assert talk.app is not None
     options: dict[str, OptionValue] = more.pop("options", {})
     number = len(talk.events)

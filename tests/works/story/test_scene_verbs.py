@@ -277,7 +277,7 @@ async def test_an_admin_gets_the_last_prompts_as_files(tmp_path: Path, writer: W
 
 
 async def test_a_turn_repeated_after_a_crash_is_taken_once(tmp_path: Path, writer: Writer) -> None:
-    """As if the process had been killed between the turn's node and the step's end."""
+    """As if the process had been killed between the turn's node and the end of the step."""
     async with playing(tmp_path, writer) as talk:
         await talk.say(START)
         assert talk.app is not None
@@ -298,7 +298,7 @@ async def test_a_turn_repeated_after_a_crash_is_taken_once(tmp_path: Path, write
 @pytest.mark.slow
 @pytest.mark.timeout(600)
 async def test_many_turns_by_three_players_come_in_order_and_once(tmp_path: Path, writer: Writer) -> None:
-    """Two hundred in `make test-kill`: what a turn costs grows with those before it."""
+    """Two hundred turns in `make test-kill`: the cost of a turn grows with the earlier ones."""
     turns = 200 if ALL else 60
     async with playing(tmp_path, writer) as talk:
         await talk.say(START)

@@ -21,7 +21,7 @@ DM = Place("terminal", "local", "dm-ana", "")
 
 
 async def alone(talk: Talk, verb: str, text: str = "", *, who: str = "ana", **more: Any) -> str:
-    """What the person reads whose answer nobody else sees."""
+    """What a person reads in a private answer."""
     return " ".join((await told(talk, verb, text, who=who, origin=ALONE, **more)).split())
 
 

@@ -62,7 +62,7 @@ def found(text: str) -> list[str]:
 async def played_as(
     talk: Talk, path: str, author: Author, text: str, options: dict[str, OptionValue], at: Place
 ) -> str:
-    """All that a request of somebody shows, with its files as text."""
+    """Everything that a person's request shows, files as text."""
     assert talk.app is not None
     row = next(row for row in ROWS.values() if row.path == path)
     start = len(talk.events)

@@ -210,7 +210,7 @@ def test_an_unreadable_template_of_an_imported_story_becomes_the_free_one() -> N
 
 
 async def mira(name: str, typed: str = "", locale: str = "en") -> Checks:
-    """Her checks by a template, with what is typed on her sheet."""
+    """Her checks with a template and these values on her sheet."""
     by = await template(name)
     sheet = Sheet("Mira", by)
     for change in parse(typed, by) if typed else ():
@@ -410,7 +410,7 @@ APPLY = re.compile(r"/story apply \d \S+")
 
 
 async def with_proposals(talk: Talk, service: Service, *changes: tuple[str, str]) -> list[str]:
-    """Play a scene that did this to characters: the lines of its buttons."""
+    """Play a scene that changes characters; returns the lines of its buttons."""
     await talk.say(START)
     for line in SHEETED:
         await talk.say(line)

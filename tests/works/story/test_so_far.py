@@ -48,7 +48,7 @@ def summed(tale: Tale, tier: int, part: so_far.Part) -> None:
 
 
 def whole(tale: Tale) -> int:
-    """Make all summaries; how many."""
+    """Make all summaries; returns how many."""
     made = 0
     while lacking := list(Tiers(tale.story, tale.story.current_turns).missing_summaries()):
         for tier, part in lacking:
@@ -227,7 +227,7 @@ def test_summaries_are_exported_and_count_in_the_imported_story() -> None:
 
 
 class Summing(Service):
-    """Reads each scene, and sums up."""
+    """An extractor that reads each scene and summarises."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -246,7 +246,7 @@ class Summing(Service):
 
 
 async def kept(talk: Talk, kind: str, count: int) -> list[dict[str, Any]]:
-    """The bodies of a kind's nodes, once there are so many."""
+    """The bodies of a kind's nodes, once there are this many."""
     assert talk.app is not None
     stories = talk.app.resources.stories
     async with asyncio.timeout(60):

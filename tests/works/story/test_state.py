@@ -242,7 +242,7 @@ async def test_a_correction_overrides_another_version(tmp_path: Path, service: S
 
 async def test_a_scene_stays_flagged_when_the_story_goes_on(tmp_path: Path, service: Service) -> None:
     def shown(events: list[dict[str, Any]], words: str) -> str:
-        """The scene with these words as it was shown last."""
+        """The scene with these words as last shown."""
         return str(
             next(event for event in reversed(events) if event["event"] == "changed" and words in str(event))
         )
@@ -397,7 +397,7 @@ def test_the_beginning_of_a_prompt_stays_the_same_between_batches() -> None:
 
 def test_a_batch_goes_into_the_prompt_with_the_state_that_it_leaves() -> None:
     def states(batch: int) -> dict[int, set[str]]:
-        """What the beginning says of the state while so many turns stand in it."""
+        """The state in the prompt's beginning while it has this many turns."""
         tale, found = Tale(), dict[int, set[str]]()
         frame, late = replace(FRAME, batch=batch, recent=1), list[tuple[str, str, int]]()
         for n in range(30):

@@ -52,7 +52,7 @@ def test_unknown_fields_are_skipped() -> None:
 
 
 def _put(tree: Any, path: str, value: Any) -> Any:
-    """A copy of the tree that has this value there; `...` for none."""
+    """A copy of the tree with this value there; `...` removes it."""
     made = at = deepcopy(tree)
     *names, last = [int(name) if name.isdecimal() else name for name in path.split(".")]
     for name in names:

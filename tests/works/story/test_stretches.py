@@ -38,7 +38,7 @@ def log() -> bytes:
 
 
 async def opened(talk: Talk) -> str:
-    """The log, taken in and played here: the story's id."""
+    """Import the log and play it here; returns the story's id."""
     await talk.say("/help")  # the house is there from the first line on
     assert talk.app is not None
     read = read_chat_log(log(), "log.jsonl", "local")

@@ -29,14 +29,14 @@ LEAVE = {"start", "undo", "redo", "stopcard", "zero", "import", "history", "open
 
 
 def in_public(talk: Talk, *, hides: bool = False) -> None:
-    """From now on others read along wherever an origin does not say that the answer is for one."""
+    """From now on others read along, unless the answer is for one person."""
     assert talk.app is not None
     platform = talk.app.platforms["terminal"]
     talk.app.attach(replace(platform, for_one=lambda origin: origin == ALONE, hides=hides))
 
 
 async def told(talk: Talk, verb: str, text: str = "", *, who: str, **more: Any) -> tuple[str, str]:
-    """What the answer shows, and what of it is hidden until a reader opens it; files are read, too."""
+    """What the answer shows, and what a spoiler hides; files are read, too."""
     start = len(talk.events)
     await asks(talk, verb, text, who=who, **more)
     shown, under = list[str](), list[str]()

@@ -102,7 +102,7 @@ async def memory(tmp_path: Path) -> AsyncIterator[Memory]:
 
 
 def taken(tale: Tale, window: int) -> TurnPlan:
-    """As a run decides it (`SceneVerbs.plan`)."""
+    """The turn as a run decides it (`SceneVerbs.plan`)."""
     by, recall, file = StoryConfig(), RecallConfig(), PromptFile()
     story, answer = tale.story, 400
     return TurnPlan(
@@ -123,7 +123,7 @@ def taken(tale: Tale, window: int) -> TurnPlan:
 async def asked(
     memory: Memory, tale: Tale, window: int, *, recall_tokens: int = 0
 ) -> tuple[Prompt, list[Excerpt]]:
-    """The prompt with what the turn remembers."""
+    """The prompt with the excerpts for the turn."""
     story, turn = tale.story, taken(tale, window)
     turn = replace(turn, recall_tokens=recall_tokens or turn.recall_tokens)
     await memory.learn("local", "story", "main", story)
@@ -170,7 +170,7 @@ async def test_the_prompt_fits_any_window_and_the_past_is_in_order(memory: Memor
 
 
 def test_with_lore_most_of_the_prompt_is_repeated_from_turn_to_turn() -> None:
-    """What can be: all of a prompt but its last message, and but the turn before, which no prompt had yet."""
+    """The last message and the previous turn do not count, because no earlier prompt can have them."""
     shares = {}
     for window in (8_000, 12_000):
         tale = Tale(note="Slower.")

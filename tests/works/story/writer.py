@@ -18,12 +18,12 @@ START = '/story start A lighthouse keeper finds a door in the sea --title "The d
 
 
 def last(asked: Body) -> str:
-    """The final turn that the writer was sent."""
+    """The last message that the writer got."""
     return str(asked["messages"][-1]["content"])
 
 
 class Writer:
-    """Writes scene after scene, and choices when it is asked for them; `next` replaces the next scenes."""
+    """Writes scene after scene, and choices on request; `next` replaces the next scenes."""
 
     def __init__(self) -> None:
         self.asked: list[Body] = []

@@ -193,7 +193,7 @@ def test_the_writer_gets_a_cards_description_but_not_its_instructions() -> None:
 
 @pytest.mark.parametrize("tree", [V1, V2, V3], ids=["V1", "V2", "V3"])
 def test_a_picture_is_exported_as_an_archive_and_an_archive_as_a_picture(tree: dict[str, Any]) -> None:
-    """With all of a card's fields but the archive's own files, and the character's picture."""
+    """Both keep all fields of the card except the archive's own files, and the character's picture."""
     face = a_png(pixels=b"a face")
     came = png.with_texts(face, {"chara": b64(tree)})
     found = card_in(came, "mira.png")

@@ -42,7 +42,7 @@ async def found(memory: Memory, story: Story, query: str, branch: str = "main") 
 
 
 def prefixes(story: Story) -> list[str]:
-    """Of what each turn's player wrote, what stands before it."""
+    """The text before each player's words in their piece."""
     known = chapter_titles(story, story.path)
     made = (pieces_of(turn, title_at(known, at)) for at, turn in enumerate(story.current_turns))
     return [

@@ -25,7 +25,7 @@ TURNS = 12
 
 
 class Hammered:
-    """One house with one memory, in which each space has a story "The lighthouse" with a branch "aside"."""
+    """One storage and one memory, in which each space has a story "The lighthouse" with a branch "aside"."""
 
     def __init__(self, db: Database) -> None:
         self.logs, self.vectors = Logs(Stories(db)), StoryVectors(db)
@@ -63,7 +63,7 @@ class Hammered:
         await stories.play(spot(self.place(space, "aside")), f"{space} story", f"{space} aside", "run")
 
     async def hammer(self, space: str, thread: str) -> None:
-        """Turns, vectors and searches at once; whatever is found is this branch's."""
+        """Turns, vectors and searches at the same time; only this branch's scenes may be found."""
         own = f"own-{space}-{thread}"
         for number in range(1, TURNS + 1):
             await self.turn(space, thread, number, own)

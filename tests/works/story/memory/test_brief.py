@@ -28,7 +28,7 @@ NOBODY = "Nobody said a word about it."
 
 
 class Cellars:
-    """By its vectors a sentence about a cellar is what is asked for, though it has none of the words."""
+    """By its vectors a sentence about a cellar is the answer, although it shares no word with the query."""
 
     name, dimensions = "cellars", 96
     languages: frozenset[str] | None = None
