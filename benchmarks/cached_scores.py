@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class CachedScores:
-    """A reranker that looks in its folder first, without a time limit; `save` stores new scores."""
+    """A reranker that first looks in its folder, without a time limit; `save` stores new scores."""
 
     def __init__(self, model: Reranker, folder: Path | None) -> None:
         self.name, self.languages = model.name, model.languages

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class CachedVectors:
-    """An embedder that looks in its folder first; without a folder it stores nothing."""
+    """An embedder that first looks in its folder; without a folder it stores nothing."""
 
     def __init__(self, model: Embedder, folder: Path | None) -> None:
         self.name, self.dimensions, self.languages = model.name, model.dimensions, model.languages

@@ -44,7 +44,7 @@ _ROUNDS = 60
 
 @dataclass(frozen=True)
 class Case:
-    """A question put to a book: its group, its place there, what was found, and whether the book answers it."""
+    """A question to a book: its group, its place there, what was found, and whether the book answers it."""
 
     group: str
     place: int
@@ -58,7 +58,7 @@ class Case:
 
 
 def cases(group: str, corpus: Corpus, questions: Sequence[Question], *, own: bool) -> list[Case]:
-    """One case for each question in another language than the corpus that the vectors weigh."""
+    """One case for each question in a language other than the corpus's that the vectors weigh."""
     text = bare(" ".join(corpus.texts.values()))
     made = []
     for place, question in enumerate(questions):
@@ -74,7 +74,9 @@ def cases(group: str, corpus: Corpus, questions: Sequence[Question], *, own: boo
 
 
 def fitted(chosen: Sequence[Case]) -> dict[str, float]:
-    """The weights that best separate answered questions from strangers; every group counts as one, or as in WEIGHED."""
+    """The weights that best separate answered questions from unrelated ones; each group counts as one, or as
+    in WEIGHED.
+    """
     counts = Counter(case.group for case in chosen)
     x = np.array([case.row() for case in chosen])
     y = np.array([float(case.answers) for case in chosen])
@@ -91,7 +93,7 @@ def fitted(chosen: Sequence[Case]) -> dict[str, float]:
 
 
 def answered(chosen: Sequence[Case], weights: Mapping[str, float]) -> dict[str, float]:
-    """The share of each group that gets a plain answer."""
+    """The share of each group that gets a confident answer."""
     sums: dict[str, list[bool]] = {}
     for case in chosen:
         worth = sum(value * weight for value, weight in zip(case.row(), weights.values(), strict=True))

@@ -106,7 +106,7 @@ def right(cell: Cell, draws: int, seed: int) -> dict[Scheme, Floats]:
 def gain(
     cells: Sequence[Cell], scheme: Scheme = "ours", base: Scheme = "plain", draws: int = 0, seed: int = SEED
 ) -> Gain:
-    """The gain over all cells, each with the same weight; resampled within each."""
+    """The gain over all cells, equally weighted; resampled within each."""
     chance = np.random.default_rng(seed)
     shares = [right(cell, draws or DRAWS, seed) for cell in cells]
     samples = np.mean(
@@ -121,7 +121,9 @@ def gain(
 
 
 def _resampled(values: Floats, chance: np.random.Generator) -> Floats:
-    """Means of bootstrap samples. As few different values occur, it is enough to draw how often each does."""
+    """Means of bootstrap samples. There are few different values, so it is enough to draw how often each
+    occurs.
+    """
     different, times = np.unique(values, return_counts=True)
     drawn_times = chance.multinomial(len(values), times / len(values), SAMPLES)
     means: Floats = drawn_times @ different / len(values)
@@ -146,7 +148,7 @@ def bias() -> Iterator[str]:
 
 
 def losses() -> Iterator[str]:
-    """Every cell of the grid in which ours loses, and its result when drawn again."""
+    """Every cell of the grid in which ours loses, and its result when simulated again."""
     lost = [cell for cell in GRID if gain([cell]).loses]
     won = sum(gain([cell]).wins for cell in GRID)
     second_draw = {cell: gain([cell], draws=AGAIN * DRAWS, seed=SEED + 1) for cell in lost}

@@ -63,8 +63,9 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class Drawn:
-    """`draws` councils: whether each scheme's winner is the best answer (a shared first place counts as the share
-    of it), and Kendall's W of the ballots of ours."""
+    """`draws` councils: whether each scheme's winner is the best answer (a shared first place counts in
+    part), and Kendall's W of our ballots.
+    """
 
     right: Mapping[Scheme, Floats]
     agreement: Floats
@@ -104,7 +105,7 @@ def drawn(cell: Cell, draws: int, seed: int, *, checked: int = 0) -> Drawn:
 
 
 def _seen(cell: Cell, quality: Floats, chance: np.random.Generator) -> Floats:
-    """(draws, judges, answers): what each judge thinks of each answer, before any order."""
+    """(draws, judges, answers): what each judge thinks of each answer, before any effect of order."""
     draws, n = quality.shape
     noise = np.sqrt(1 - cell.alike) * chance.standard_normal((draws, n, n))
     if cell.alike:
@@ -125,7 +126,7 @@ def _seen(cell: Cell, quality: Floats, chance: np.random.Generator) -> Floats:
 
 @cache
 def _positions(n: int) -> Ints:
-    """(rotations, judges, seats): where a seat's answer stands for a judge, as the product shows it."""
+    """(rotations, judges, seats): the position of a seat's answer for a judge, as the product shows it."""
     shown = [rotation.display_orders(f"run-{at}", n, range(n)) for at in range(ROTATIONS)]
     positions: Ints = np.argsort(np.array(shown), axis=2)
     return positions
@@ -137,7 +138,7 @@ def _ranks(scores_seen: Floats) -> Ints:
 
 
 def _plain(ranks: Ints, present: NDArray[np.bool_]) -> Floats:
-    """The winners by mean rank to two digits; a tie goes to the one that the first ballot ranks higher."""
+    """The winners by mean rank to two digits; ties go to the one that the first ballot ranks higher."""
     ballots = present.sum(axis=1)
     mean = (ranks * present[:, :, None]).sum(axis=1) / np.maximum(ballots, 1)[:, None]
     first = ranks[np.arange(len(ranks)), present.argmax(axis=1)]
@@ -145,7 +146,8 @@ def _plain(ranks: Ints, present: NDArray[np.bool_]) -> Floats:
 
 
 def _counts(ranks: Ints, present: NDArray[np.bool_]) -> dict[bool, Floats]:
-    """The winners by whether self-votes are excluded: by score, of equals by that without them, then by firsts.
+    """The winners, by whether self-votes are excluded: by score, then by the score without self-votes, then
+    by first places.
 
     Of whole ballots the mean rank says the same as the score.
     """
@@ -163,7 +165,7 @@ def _counts(ranks: Ints, present: NDArray[np.bool_]) -> dict[bool, Floats]:
 
 
 def _score(ranks: Ints, votes: NDArray[np.bool_], among: int) -> tuple[Floats, Ints]:
-    """(draws, answers): Borda's points of a vote, 0 to 1, and how often it came first; -1 without a vote."""
+    """(draws, answers): Borda points per vote, 0 to 1, and the number of first places; -1 without a vote."""
     points = np.where(votes, (among - 1 - ranks) / max(among - 1, 1), 0.0).sum(axis=1)
     times = votes.sum(axis=1)
     score: Floats = np.where(times > 0, points / np.maximum(times, 1), -1.0)
@@ -171,7 +173,7 @@ def _score(ranks: Ints, votes: NDArray[np.bool_], among: int) -> tuple[Floats, I
 
 
 def _shared(key: Floats, ballots: Ints) -> Floats:
-    """(draws, answers): 1 for the largest key, shared among equals; among all where there is no ballot."""
+    """(draws, answers): 1 for the largest key, divided among ties; among all if there is no ballot."""
     winners = np.abs(key - key.max(axis=1, keepdims=True)) < 1e-10
     winners[ballots == 0] = True
     share: Floats = winners / winners.sum(axis=1, keepdims=True)
@@ -189,7 +191,7 @@ def _check(ranks: Ints, present: NDArray[np.bool_], winners: Floats, *, exclude:
 
 
 def _agreement(ranks: Ints) -> Floats:
-    """Kendall's W of ballots without ties, nobody abstaining."""
+    """Kendall's W of ballots without ties or abstentions."""
     judges, n = ranks.shape[1:]
     sums = ranks.sum(axis=1)
     square_sum = ((sums - sums.mean(axis=1, keepdims=True)) ** 2).sum(axis=1)

@@ -28,7 +28,7 @@ FILE_ENV = "COUNTED"
 
 
 def count(*_: object) -> None:
-    """Write the counts; runs in the main thread, where the loop runs."""
+    """Write the counts; runs in the main thread, where the event loop is."""
     gc.collect()
     with suppress(AttributeError):
         ctypes.CDLL(None).malloc_trim(0)  # free memory in glibc's arenas is not in use
@@ -48,7 +48,7 @@ class _MallInfo(ctypes.Structure):
 
 
 def _allocated() -> dict[str, float]:
-    """What Python's allocator has given out and, with glibc, what C's allocator holds in all its arenas."""
+    """What Python's allocator has in use and, with glibc, what C's allocator holds in all its arenas."""
     with tempfile.TemporaryFile() as file:
         stderr = os.dup(2)
         os.dup2(file.fileno(), 2)

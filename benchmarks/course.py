@@ -99,7 +99,7 @@ def _titled(file: Path) -> str:
 
 
 def many(folder: Path) -> Set:
-    """COURSES courses of LESSONS lessons, out of short open texts."""
+    """COURSES courses of LESSONS lessons, from short open texts."""
     texts = [file.read_text(encoding="utf-8").strip() for file in sorted((folder / "corpus").iterdir())]
     names = [*TITLES, *(f"{title}, continued" for title in TITLES)]
     files = []
@@ -127,7 +127,7 @@ def model() -> CachedVectors | None:
 async def opened(
     course_set: Set, vectors: CachedVectors | None, chunks: str = ""
 ) -> AsyncIterator[Resources]:
-    """A house with the set's courses."""
+    """Resources with the set's courses."""
     with tempfile.TemporaryDirectory() as folder:
         name = "bge-small" if vectors is not None else "none"
         resources = await Resources.open(Config(Path(folder), Path(folder), embedding=EmbeddingConfig(name)))
@@ -170,7 +170,7 @@ async def tools_of(resources: Resources) -> CourseTools:
 
 
 async def found(course_set: Set, vectors: CachedVectors | None, chunks: str = "") -> tuple[Report, Report]:
-    """Over all courses, and each question within its course, which is named."""
+    """Searches of all courses, and searches within each question's course, which is named."""
     async with opened(course_set, vectors, chunks) as resources:
         tools = await tools_of(resources)
         search = next(tool for tool in tools.offered(words("en")) if tool.name == SEARCH)
@@ -200,7 +200,7 @@ def sets() -> list[Set]:
 async def resolved(
     vectors: CachedVectors | None, *, leave_out: bool
 ) -> list[tuple[str, str | None, str | None]]:
-    """(name, the course it means, the course that was found) for each name.
+    """(name, the course that it means, the course that was found) for each name.
 
     `leave_out`: that course is missing, so no name means any course.
     """
@@ -230,7 +230,9 @@ def _course(n: int, title: str) -> Course:
 
 
 async def spent(folder: Path, vectors: CachedVectors | None) -> list[float]:
-    """Processor seconds of single tool calls: searches of all courses, of one and of one lesson, and outlines."""
+    """Processor seconds of single tool calls: searches of all courses, of one course and of one lesson, and
+    outlines.
+    """
     many_courses = many(folder)
     async with opened(many_courses, vectors) as resources:
         tools = await tools_of(resources)

@@ -41,7 +41,7 @@ _SHOWN = ("recall@5", "recall@10", "recall@4k", "mrr", "refused", "p50_ms", "p95
 
 
 def main(names: list[str]) -> int:
-    """Print two tables: what is found, and how often questions get a confident answer in which book."""
+    """Print two tables: what is found, and how often questions get a confident answer from which book."""
     root = Path(os.environ.get("SUTRADHAR_BENCH_DATA", ""))
     if not os.environ.get("SUTRADHAR_BENCH_DATA") or not (root / SET / "questions.jsonl").is_file():
         print(f"{SET}: skipped (no such set in SUTRADHAR_BENCH_DATA)")
@@ -111,7 +111,7 @@ def strangers(
 def confident_of(
     root: Path, names: Sequence[str], book: Corpus, model: CachedVectors | None
 ) -> list[tuple[str, str, float, int]]:
-    """(questions of, asked of, share confident, how many) for these sets' first 300 questions, put to one book."""
+    """(questions of, asked of, share confident, how many) for these sets' first 300 questions to one book."""
     rows = []
     voter = model if book.vectors is not None else None
     options = Options(
@@ -131,7 +131,7 @@ def confident_of(
 
 
 def as_asked(model: CachedVectors | None, queries: list[str]) -> list[Vectors | None]:
-    """The questions' vectors, as a shelf is asked with; None for each without a model."""
+    """The vectors of the questions, as a shelf uses them; None for each without a model."""
     return [centred(model, vector) for vector in model.queries(queries)] if model else [None] * len(queries)
 
 

@@ -70,7 +70,7 @@ async def _load_s(demo: Demo) -> float:
 
 
 async def _rate(demo: Demo, text: str = TALE) -> float:
-    """Tokens after the first, by the seconds since it; what ends by itself early is told on."""
+    """Tokens per second after the first; if the text ends early, the model is told to go on."""
     spent = output_tokens = 0.0
     while output_tokens < TOKENS:
         began = 0.0
@@ -104,7 +104,7 @@ async def _listen(demo: Demo, text: str, meter: Meter) -> None:
 
 
 async def _long(demo: Demo) -> tuple[float, float]:
-    """Seconds until the first token after the longest prompt, and the megabytes the process then takes."""
+    """Seconds until the first token after the longest prompt, and the process's megabytes then."""
     began = time.perf_counter()
     async with aclosing(demo.stream(MODEL, _prompt("lantern " * LONG, 50))) as answer:
         await anext(answer)

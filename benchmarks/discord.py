@@ -60,7 +60,7 @@ TABLES = 10
 
 
 class Bench:
-    """A bot at a table with a hundred channels, and the times that the model noted."""
+    """A bot on a server with a hundred channels, and the times that the model recorded."""
 
     def __init__(self, driver: OnDiscord, stage: Stage) -> None:
         self.driver = driver
@@ -75,7 +75,7 @@ class Bench:
         return await self.answered("rules ask", "question", self.channels[:at_once])
 
     async def answered(self, verb: str, option: str, places: Sequence[Any]) -> list[Answered]:
-        """The same of a verb whose `option` takes a person's words, in channels or threads."""
+        """The same for a verb whose `option` takes a person's words, in channels or threads."""
         tables = zip(next(self.crowds), places, strict=False)
         return list(
             await asyncio.gather(*(self._answer(user, verb, option, where) for user, where in tables))
@@ -99,7 +99,7 @@ class Bench:
         return Answered(interaction.acked, first - model["first"], last - model["last"])
 
     async def owed(self, number: int, every_s: float, tables: int) -> list[Owed]:
-        """So many ask in so many channels, one after another in this time or all at once; wait until all is said."""
+        """This many ask in this many channels, spread over this time or all at once; wait until all is said."""
 
         async def ask(user: Any, where: Any) -> Owed:
             began = time.monotonic()
@@ -117,7 +117,7 @@ class Bench:
         return time.monotonic()
 
     async def acks(self, number: int, *, busy: bool, pause_s: float = 0.0) -> list[float]:
-        """Seconds until each of `number` commands was acknowledged, AT_ONCE given at the same moment.
+        """Seconds until each of `number` commands was acknowledged, AT_ONCE of them at a time.
 
         The next come when all have been answered and `pause_s` has passed.
         """
@@ -137,7 +137,7 @@ class Bench:
         return took
 
     async def completions(self, number: int) -> list[float]:
-        """Seconds until the names that a person may mean were there, in a book of SECTIONS sections."""
+        """Seconds until suggestions of names were there, for a book of SECTIONS sections."""
         took = []
         for n in range(number):
             prefix = ("", "l", "lantern 1", "river 99", "no such thing")[n % 5]
@@ -159,13 +159,13 @@ def all_answered(interactions: list[Any]) -> bool:
 
 
 def whole(talk: DiscordTalk) -> bool:
-    """Whether the answer is complete, with nothing left to stop."""
+    """Whether the answer is complete and has no stop button."""
     return LAST_WORD in "".join(talk.said()) and not any("stop" in post.actions for post in talk.posts())
 
 
 @asynccontextmanager
 async def opened(words: int = 1) -> AsyncIterator[Bench]:
-    """A bench with everything running, the bot connected, and one answer given that is not measured."""
+    """A bench with everything running, the bot connected, and one unmeasured answer given."""
     async with staged(words) as stage, FakeDiscord() as discord:
         discord.ack_seconds = SECONDS_TO_ANSWER
         driver = OnDiscord(discord, Answerer())
@@ -282,7 +282,9 @@ async def _of_completion(bench: Bench) -> Figure:
 
 
 async def burst() -> list[Figure]:
-    """The times of many who ask at once, each in a separate channel and in ten; and of one who asks each second."""
+    """The times of many people who ask at once, each in a separate channel or in ten; and of one who asks
+    each second.
+    """
     async with opened(BURST_WORDS) as bench:
         figures = of_a_burst(await bench.owed(BURST, 0.0, BURST))
         await asyncio.sleep(GLOBAL_REFILL_S)

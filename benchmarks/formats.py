@@ -43,7 +43,9 @@ _WORD = re.compile(r"[^\W_]+")
 
 @dataclass(frozen=True, slots=True)
 class Parsed:
-    """One file, parsed as the bot parses it: in a process of its own, as are `cpu_s` and `peak_mb` (0: unknown)."""
+    """One file, parsed as the bot parses it, in a separate process, which `cpu_s` and `peak_mb` measure (0:
+    unknown).
+    """
 
     seconds: float
     cpu_s: float
@@ -52,7 +54,7 @@ class Parsed:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A book's recall on the set's questions; of how many citations with a page, how many name the right one."""
+    """A book's recall on the set's questions; and how many of its citations with a page name the right one."""
 
     recall_5: float
     recall_10: float
@@ -123,7 +125,7 @@ def truth(book: Path) -> list[str]:
 
 
 async def parsed(name: str, data: bytes) -> Parsed:
-    """Seconds with the process's own start; memory is looked at every few hundredths of a second."""
+    """The seconds include the process's start; memory is measured every few hundredths of a second."""
     began = time.perf_counter()
     reading = asyncio.create_task(Sandbox().read(name, data))
     cpu = peak = 0.0
@@ -138,7 +140,7 @@ async def parsed(name: str, data: bytes) -> Parsed:
 
 
 def _high_water(pid: int) -> float:
-    """MB at most so far, by Linux's own count (proc_pid_status(5), VmHWM); 0 elsewhere."""
+    """The peak in MB according to Linux (proc_pid_status(5), VmHWM); 0 on other systems."""
     try:
         status = Path(f"/proc/{pid}/status").read_text(encoding="ascii")
         return int(status.split("VmHWM:")[1].split()[0]) * 1024 / 1e6
@@ -181,7 +183,7 @@ async def _asked(folder: Path, config: Path, book: Path, questions: Sequence[Que
 
 
 def page_cited(gold: Gold, passages: Sequence[Passage]) -> int | None:
-    """The page that a citation of the gold's words names: of the first passage that holds them, as it has them."""
+    """The page cited for the gold's words: that of the first passage with these words."""
     bare_quote = bare(gold.quote)
     for passage in passages:
         if bare_quote in bare(passage.text):
@@ -190,7 +192,7 @@ def page_cited(gold: Gold, passages: Sequence[Passage]) -> int | None:
 
 
 def verbatim(text: str, bare_quote: str) -> str:
-    """The stretch of `text` whose letters and digits are those of `bare_quote`."""
+    """The part of `text` whose letters and digits are those of `bare_quote`."""
     places = [at for word in _WORD.finditer(text) for at in range(word.start(), word.end())]
     # One character may become several in lower case; each stands where it came from.
     spread = [at for at in places for _ in text[at].lower()]

@@ -47,7 +47,7 @@ def figures() -> Iterator[Figure]:
 
 
 def made(folder: Path) -> Iterator[Path]:
-    """Captions, a table and scripts, as the tests have them."""
+    """Captions, a table and scripts from the tests."""
     from tests.readers import test_screenplay_programs as programs
     from tests.works.script.test_answer import FERRY
 
@@ -102,7 +102,7 @@ async def book(name: str, data: bytes, peer: list[Any] | None) -> Figure:
 
 
 async def stories() -> Iterator[Figure]:
-    """Two thousand turns of each program whose stories are read; the passages that went in and came in."""
+    """Two thousand turns for each program whose stories are read; the number of passages written and read."""
     from tests.works.story.exchange import test_other_programs as programs
 
     said = [f"The tide turns for the {n}th time, and somebody knocks at the door." for n in range(2_000)]

@@ -24,7 +24,9 @@ from tests.wire.stock import stock
 
 @dataclass(frozen=True)
 class Answered:
-    """Seconds of one answer: event to acknowledgement, model's first token to the first words seen, and so on."""
+    """Seconds for one answer: from event to acknowledgement, from the model's first token to the first
+    visible words, and so on.
+    """
 
     ack: float
     first: float
@@ -42,7 +44,7 @@ STEADY_S = 90
 
 @dataclass(frozen=True)
 class Owed:
-    """Seconds of one answer: from the question, and from the model's last token, until it was there, all of it."""
+    """Seconds until one answer was complete: from the question, and from the model's last token."""
 
     whole: float
     owed: float
@@ -74,7 +76,7 @@ def of_steady_questions(answers: list[Owed]) -> list[Figure]:
 
 
 class Stage:
-    """A folder, and the model that plays there."""
+    """A folder, and the model that runs there."""
 
     def __init__(self, folder: Path, port: int) -> None:
         self.folder = folder
@@ -83,8 +85,8 @@ class Stage:
     async def bot(
         self, platform: str, books: Mapping[str, list[Path]], environ: Mapping[str, str]
     ) -> UnforkedProcess:
-        """A bot with books on its spaces' shelves, not yet started; `platform` is the platform's part of its
-        config.toml.
+        """A bot that is not yet started, with books on its spaces' shelves; `platform` is the platform's part
+        of its config.toml.
         """
         config, data = self.folder / "config.toml", self.folder / "data"
         config.write_text(settings(f"http://127.0.0.1:{self._port}/v1") + platform, encoding="utf-8")
@@ -92,14 +94,14 @@ class Stage:
         return UnforkedProcess(data, config, environ)
 
     def noted(self) -> dict[int, dict[str, float]]:
-        """When the "first" and the "last" token of each question's answer left the model."""
+        """The times of the first and last token of each question's answer."""
         lines = _times(self.folder).read_text(encoding="utf-8").splitlines()
         return {row["question"]: row for row in map(json.loads, lines)}
 
 
 @asynccontextmanager
 async def staged(words: int = 1) -> AsyncIterator[Stage]:
-    """`words` come from the model at a time."""
+    """The model sends `words` at a time."""
     with tempfile.TemporaryDirectory() as name:
         model = await asyncio.create_subprocess_exec(
             *(sys.executable, "-m", "benchmarks.paced_model", "--log", str(_times(Path(name)))),

@@ -80,7 +80,7 @@ class Bench:
     embedder: CachedVectors | None
 
     async def scores(self, name: str, by: RecallConfig, *, parted: bool = False) -> list[Scores]:
-        """Of each query of a set; `parted` by the scripted extractor, too."""
+        """The scores of each query of a set; with `parted`, of queries split by the scripted extractor."""
         scores = []
         for log in self.sets[name]:
             for query_row in log.queries:
@@ -92,11 +92,11 @@ class Bench:
         return scores
 
     async def all_scores(self, by: RecallConfig) -> dict[str, list[Scores]]:
-        """Of each set; with the parts of queries where the turns were looked into, too."""
+        """The scores of each set; with split queries too if the turns were extracted."""
         return {name: await self.scores(name, by, parted=name == LOOKED_INTO) for name in self.sets}
 
     async def look_into(self, name: str, title: str) -> None:
-        """Have the scripted extractor find what a set's turns tell: the set is there by another title, too."""
+        """Let the scripted extractor read a set's turns, as another set with its own title."""
         self.sets[title] = [
             replace(log, story=scripted_extractor.looked_into(log.story, log.nodes))
             for log in self.sets[name]
@@ -105,7 +105,7 @@ class Bench:
             await self.learn(log)
 
     async def learn(self, log: Kept) -> None:
-        """Embed all at once first: the folder of vectors is written after each call."""
+        """Embed everything in one call first, because the folder of vectors is written after each call."""
         if self.embedder is not None:
             self.embedder.passages(texts_of(log.story))
             self.embedder.queries([query_row.query for query_row in log.queries])
@@ -113,7 +113,7 @@ class Bench:
 
 
 def texts_of(story: Story) -> list[str]:
-    """What the vectors of a story are made of."""
+    """The texts that are embedded for a story."""
     path = story.path[: story.length]
     return [
         text
@@ -138,7 +138,7 @@ def model(name: str = "bge-small") -> CachedVectors | None:
 
 @asynccontextmanager
 async def opened(logs: dict[str, Pairs], cached: CachedVectors | None) -> AsyncIterator[Bench]:
-    """The logs taken in as the command line does it, each beside its queries, and learnt where there is a model."""
+    """The logs, imported as the command line does it, each with its queries; embedded if there is a model."""
     with tempfile.TemporaryDirectory() as folder:
         wordless = Config(data_dir=Path(folder), models_dir=Path(folder), embedding=EmbeddingConfig("none"))
         ids_of_logs = {
@@ -239,7 +239,7 @@ def shared(sets: Sequence[Kept]) -> Figure:
 
 
 def near(log: Kept, cached: CachedVectors) -> Iterator[Figure]:
-    """How many of the nearest texts by float vectors the packed vectors find, too."""
+    """How many of the texts nearest by float vectors the packed vectors also find."""
     texts = texts_of(log.story)  # two of each line
     vectors = cached.passages(texts).reshape(len(texts) // 2, 2, -1).mean(axis=1)
     rows, every = coded(vectors), np.ones(len(vectors), dtype=np.bool_)
@@ -257,7 +257,7 @@ def near(log: Kept, cached: CachedVectors) -> Iterator[Figure]:
 
 
 def large() -> Iterator[Figure]:
-    """A branch of so many pieces, real play over and over: what a recall costs."""
+    """A branch of this many pieces, repeated real play: the cost of a search."""
     episodes = play()
     if not episodes:
         yield skipped(f"recall over {MANY:,} pieces")
@@ -278,7 +278,7 @@ def large() -> Iterator[Figure]:
 
 
 class Made:
-    """Vectors by chance: what embedding costs is told apart."""
+    """Random vectors: the cost of embedding is measured elsewhere."""
 
     name, dimensions, languages, likeness = "made", 384, None, None
     other_languages: frozenset[str] = frozenset()
@@ -299,12 +299,12 @@ class Made:
         return self
 
     async def of(self, space: str, story: str, name: str, nodes: Sequence[str]) -> dict[str, bytes]:
-        """As the database has them, some at a time."""
+        """Stored vectors, read in batches."""
         return {node: b"\1" + coded(self.passages([node])).tobytes() for node in nodes}
 
 
 def resident() -> float:
-    """Megabytes of memory that this process has, without what it has freed (on glibc, which keeps some of it)."""
+    """This process's memory in megabytes, without freed memory (on glibc, which keeps some of it)."""
     gc.collect()
     if trim := getattr(ctypes.CDLL(None), "malloc_trim", None):
         trim(0)
@@ -359,7 +359,7 @@ def alone() -> Iterator[tuple[str, RecallConfig]]:
 
 
 def variants() -> Iterator[tuple[str, RecallConfig, RecallConfig]]:
-    """What is compared with what: each part off, or on where it is off by default; and each beside words alone."""
+    """The comparisons: each part switched off, or on if it is off by default; and each with words only."""
     for name in COMPONENTS:
         if name not in OFF_BY_DEFAULT:
             yield f"without {name}", STANDARD, STANDARD.without([name])

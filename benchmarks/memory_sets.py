@@ -19,7 +19,9 @@ OWN: Final = Path(__file__).with_name("data")
 
 
 def english(folder: Path) -> dict[str, Pairs]:
-    """LoCoMo's chats and CRD3's play, where they are on this machine; `folder` gets what is made of the play."""
+    """LoCoMo's chats and CRD3's play, if they are on this machine; `folder` gets the files made from the
+    play.
+    """
     sets: dict[str, Pairs] = {}
     if (locomo := data("locomo")) is not None:
         sets["LoCoMo"] = _beside(locomo)
@@ -31,7 +33,7 @@ def english(folder: Path) -> dict[str, Pairs]:
 
 
 def portuguese() -> dict[str, Pairs]:
-    """A story in Portuguese, asked for in its own words and names, and in other ones throughout."""
+    """A story in Portuguese, with queries in its own words and names, and in other words."""
     log = OWN / "ponta-do-sino.jsonl"
     return {
         "Portuguese": [(log, OWN / "ponta-do-sino.questions.jsonl")],
@@ -40,7 +42,7 @@ def portuguese() -> dict[str, Pairs]:
 
 
 def play() -> Pairs:
-    """CRD3's episodes, none where they are not on this machine."""
+    """CRD3's episodes; none if they are not on this machine."""
     crd3 = data("crd3")
     return _beside(crd3) if crd3 is not None else []
 
@@ -56,7 +58,7 @@ def reworded_play() -> list[dict[str, Any]]:
 
 
 def _reworded(crd3: Path, folder: Path) -> Pairs:
-    """The episodes with queries that share few words with their scene: each turn of it is a gold."""
+    """The episodes with queries that share few words with their scene, all turns of which are gold."""
     pairs = []
     for log, _ in _beside(crd3):
         turns = [json.loads(line) for line in log.read_text("utf-8").splitlines()]
@@ -72,7 +74,7 @@ def _reworded(crd3: Path, folder: Path) -> Pairs:
 
 
 def _pooled(pairs: Iterable[tuple[Path, Path]], folder: Path) -> tuple[Path, Path]:
-    """All episodes as one log, whose scenes keep apart."""
+    """All episodes as one log that keeps its scenes apart."""
     log, queries = folder / "pooled.jsonl", folder / "pooled.questions.jsonl"
     with log.open("w", encoding="utf-8") as lines, queries.open("w", encoding="utf-8") as queries_file:
         for episode, questions in pairs:

@@ -32,8 +32,8 @@ NUMBERED = re.compile(r"question (\d+)")
 
 
 class PacedModel(ChatService):
-    """Answers every question with TOKENS words, and offers a story's choices at once. `words` come at a time, less
-    often the more they are.
+    """Answers every question with TOKENS words, and offers a story's choices at once. Words arrive `words` at
+    a time; larger groups arrive less often.
     """
 
     def __init__(self, times: Path, words: int = 1) -> None:

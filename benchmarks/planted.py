@@ -38,7 +38,7 @@ def asked_for(fact: Fact, how: str) -> str:
 
 
 class Rows:
-    """The vectors of a story's nodes, where the database would keep them; and the embedder, where there is one."""
+    """The vectors of a story's nodes, as in the database; and the embedder, if there is one."""
 
     other_languages: frozenset[str] = frozenset()
 
@@ -67,7 +67,7 @@ class Bench:
             await self.memory.learn(SPACE, "story", name, branch.story)
 
     async def found(self, by: RecallConfig, how: str = WORDS) -> dict[tuple[str, str], float]:
-        """Of each fact, by branch and name, whether it is found at the story's end: 1 or 0."""
+        """For each fact, by branch and name, whether it is found at the story's end: 1 or 0."""
         found_facts = {}
         for name, branch in self.branches.items():
             for fact, turn in branch.facts:
@@ -77,7 +77,7 @@ class Bench:
         return found_facts
 
     async def read(self, how: str) -> list[float]:
-        """Of each fact, whether the excerpts for a turn that asks for it tell it: 1 or 0."""
+        """For each fact, whether the excerpts for a turn that asks for it contain it: 1 or 0."""
         told = list[float]()
         for name, branch in self.branches.items():
             story = branch.story
@@ -92,7 +92,7 @@ class Bench:
         return told
 
     async def scores(self, by: RecallConfig, how: str) -> list[Scores]:
-        """Of each fact, as FOUND."""
+        """The scores of each fact, as FOUND."""
         return [{FOUND: value} for value in (await self.found(by, how)).values()]
 
     async def _scenes(self, name: str, branch: Planted, words: str, by: RecallConfig) -> list[str]:
@@ -107,7 +107,7 @@ def figures() -> Iterator[Figure]:
 
 
 def chosen_model() -> CachedVectors | None:
-    """As stories choose it."""
+    """The model that stories choose."""
     return model("e5-enpt") or model()
 
 
@@ -130,7 +130,7 @@ async def _figures() -> list[Figure]:
 
 
 def _figure(label: str, facts: Sequence[float], reach: float) -> Figure:
-    """The second half was held back when the weights were chosen."""
+    """The second half of the facts was held back when the weights were chosen."""
     held = facts[1::2]
     shown = f"{sum(facts):.0f} ({sum(held):.0f} of the {len(held)} held back)"
     if not reach:

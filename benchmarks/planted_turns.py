@@ -52,7 +52,7 @@ PARTS = (EXCERPTS, SO_FAR, HISTORY, NOWHERE)
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A turn that was played, and where its prompt holds the fact."""
+    """A played turn, and the part of its prompt that contains the fact."""
 
     fact: Fact
     turn: str
@@ -60,7 +60,7 @@ class Asked:
 
 
 class Writer:
-    """Answers each prompt with the same scene; `texts` are those of the last one."""
+    """Answers each prompt with the same scene; `texts` are the messages of the last prompt."""
 
     def __init__(self) -> None:
         self.service = ChatService(self._reply)
@@ -71,7 +71,7 @@ class Writer:
         return Reply(pieces=[SCENE])
 
     def holds(self, words: str) -> str:
-        """Where the prompt holds the words."""
+        """The part of the prompt that contains the words."""
         *before, last = self.texts
         if words in last.partition("<related>")[2].partition("</related>")[0]:
             return EXCERPTS
@@ -89,12 +89,12 @@ def turn_of(fact: Fact, language: str) -> str:
 async def played(
     window: int, cached: CachedVectors | None, *, noted: bool = True
 ) -> AsyncIterator[tuple[Talk, Writer]]:
-    """The story open in a terminal, with all its vectors; without what was `noted` of its scenes, if so wished."""
+    """The story open in a terminal, with all its vectors; with `noted` false, without the extractor's notes."""
     toml = f"[story]\nextract = false\nchoices = 0\nwindow = {window}\n"
     toml += "" if cached is not None else '[embedding]\nmodel = "none"\n'
 
     class Cached(App):
-        """With the vectors of the cache."""
+        """With cached vectors."""
 
         @classmethod
         async def open(cls, config, **options):  # type: ignore[no-untyped-def]
@@ -175,7 +175,7 @@ async def _figures() -> list[Figure]:
 
 
 def prepared() -> CachedVectors | None:
-    """The model, with all vectors made at once: the folder is written after each call."""
+    """The model, with all vectors made in one call, because the folder is written after each call."""
     cached = model("e5-enpt")
     if cached is not None:
         branches = planted()

@@ -82,7 +82,7 @@ def _story(lines: list[str], pieces: int) -> Story:
 
 
 def _stored(story: Story, file: Path, name: str) -> tuple[int, int]:
-    """Put a vector of each sentence into the database; returns how many, and their bytes."""
+    """Store a vector for each sentence; returns the number of vectors, and their bytes."""
     chance, path, vectors = np.random.default_rng(3), story.path[: story.length], 0
     some = coded(chance.standard_normal((10_000, Made.dimensions)).astype(np.float32) / Made.dimensions**0.5)
     with sqlite3.connect(file) as connection:

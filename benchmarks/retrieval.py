@@ -58,7 +58,7 @@ _CROSSED = ("rules-en-srd51", ABROAD)
 
 @dataclass(frozen=True)
 class OtherVectors:
-    """Those of the second model, for questions in another language than the book's."""
+    """The second model's vectors, for questions in a language other than the book's."""
 
     model: CachedVectors
     ids: list[str]
@@ -139,7 +139,7 @@ def build(
 def ask(
     corpus: Corpus, query: str, vector: NDArray[np.float32] | None, options: Options
 ) -> tuple[Ranked, float]:
-    """What the shelf ranks, and the seconds its own part took.
+    """The shelf's ranking, and the seconds that the shelf took.
 
     The second model's vectors stand in for the first's where the question is in the other language.
     """
@@ -163,14 +163,16 @@ def ask(
 
 
 def crosses(corpus: Corpus, query: str) -> bool:
-    """Whether a question is in the one language of `_BETWEEN` and the corpus in the other."""
+    """Whether a question is in one language of `_BETWEEN` and the corpus in the other."""
     languages = corpus.shelf.languages
     language = detect_question(query, languages)
     return language in _BETWEEN and language not in languages and not _BETWEEN.isdisjoint(languages)
 
 
 def with_other(corpora: Sequence[Corpus], model: CachedVectors, questions: Sequence[Question]) -> None:
-    """Gives English corpora the second model's vectors where one of these questions crosses to them; embeds those."""
+    """Give English corpora the second model's vectors if one of these questions needs them; embed those
+    questions.
+    """
     queries = {question.query for question in questions}
     crossing: set[str] = set()
     for corpus in corpora:
@@ -185,7 +187,7 @@ def with_other(corpora: Sequence[Corpus], model: CachedVectors, questions: Seque
 
 
 def handed(corpus: Corpus, hits: Sequence[Hit], parent_chars: int) -> list[Passage]:
-    """The passages as `bot.retrieval.expansion` hands them on; one that an earlier one has grown over is left out."""
+    """The passages as `bot.retrieval.expansion` returns them, without those that an earlier one includes."""
     if parent_chars <= corpus.child_chars:
         return [Passage(hit.document_id, corpus.texts[hit.chunk_id]) for hit in hits]
     taken_chunks: set[str] = set()
@@ -213,7 +215,7 @@ def handed(corpus: Corpus, hits: Sequence[Hit], parent_chars: int) -> list[Passa
 
 
 def passages(corpus: Corpus, ranked: Ranked) -> list[Passage]:
-    """What the library hands on by its default settings."""
+    """The passages that the library returns by default."""
     return handed(corpus, ranked.hits, NAME_CHARS if ranked.nameless else 0)
 
 
@@ -235,13 +237,13 @@ def measured(corpus: Corpus, vectors: dict[str, NDArray[np.float32]], options: O
 
 
 def asked(corpora: Sequence[Corpus], model: CachedVectors | None) -> dict[str, NDArray[np.float32]]:
-    """The vectors of all their questions."""
+    """The vectors of all the questions."""
     queries = sorted({question.query for corpus in corpora for question in corpus.questions})
     return dict(zip(queries, model.queries(queries), strict=True)) if model and queries else {}
 
 
 def figures() -> Iterator[Figure]:
-    """Recall on every set that is there, and strangers answered; by words alone without SUTRADHAR_MODELS."""
+    """Recall on every present set, and unrelated questions answered; by words only without SUTRADHAR_MODELS."""
     model = kept_model()
     corpora: list[Corpus] = []
     options = Options(model_languages=model.languages if model else None)
@@ -313,7 +315,7 @@ def main(names: list[str]) -> int:
 
 
 def _shelves(corpora: list[Corpus], model: CachedVectors | None) -> list[Corpus]:
-    """The corpora that strangers are put to: with CFI's Portuguese questions, and half of Hotpot's articles."""
+    """The corpora that get unrelated questions, with CFI's Portuguese set and half of Hotpot's articles added."""
     shelves = list(corpora)
     if (folder := data(ABROAD)) is not None and all(corpus.name != ABROAD for corpus in corpora):
         shelves.append(build(folder, model))
@@ -330,7 +332,7 @@ def _shelves(corpora: list[Corpus], model: CachedVectors | None) -> list[Corpus]
 
 @cache
 def shared() -> frozenset[tuple[str, str]]:
-    """(book, question's id) of the questions in SHARED."""
+    """(book, question id) for the questions in SHARED."""
     rows = map(json.loads, SHARED.read_text(encoding="utf-8").splitlines())
     return frozenset((row["book"], row["id"]) for row in rows)
 
@@ -358,7 +360,7 @@ class Refusals:
 
     @property
     def share(self) -> float:
-        """Of the strangers those that got a plain answer."""
+        """The share of unrelated questions that get a confident answer."""
         return self.answered / self.strange if self.strange else 0.0
 
     def __add__(self, added: Refusals) -> Refusals:

@@ -28,7 +28,7 @@ _MARKS = re.compile(r"[*_\\]|\s*\(.*?\)")
 
 
 def rows(text: str) -> Iterator[tuple[str, list[str], list[str]]]:
-    """(line, cells, the columns' headings) of each row of the pipe tables."""
+    """(line, cells, column headings) for each row of the pipe tables."""
     lines = text.split("\n")
     head: list[str] = []
     for at, line in enumerate(lines):

@@ -126,7 +126,7 @@ class Bench:
         return [asked for own in await asyncio.gather(*(person() for _ in range(at_once))) for asked in own]
 
     async def steady(self, first: int) -> list[float]:
-        """Seconds to the first words of questions asked at an even pace."""
+        """Seconds to the first words for questions at an even pace."""
         tasks = []
         for n in range(STEADY):
             tasks.append(asyncio.create_task(self.ask(first + n)))
@@ -156,7 +156,7 @@ class Bench:
 
     @asynccontextmanager
     async def counted(self) -> AsyncIterator[list[str]]:
-        """In it the log counts; at the end the list holds what the log says."""
+        """While it is open, the log counts; at the end the list has the log's lines."""
         log, written = Path(self.socket) / "log", list[str]()
         await asyncio.to_thread(self._set, COUNTING)
         await asyncio.sleep(1)
@@ -186,7 +186,7 @@ def _own(process: psutil.Process) -> float:
 
 @asynccontextmanager
 async def opened() -> AsyncIterator[Bench]:
-    """Everything there and stocked; no process of the bot runs yet."""
+    """Everything is set up; no process of the bot runs yet."""
     model = Answerer(usual=Reply(ANSWER, delay_s=0.01))
     with tempfile.TemporaryDirectory() as name, postgres.running() as server:
         folder, url = Path(name), postgres.created(server)
@@ -360,7 +360,7 @@ async def _take_overs(bench: Bench) -> list[Figure]:
 
 
 async def _struck(bench: Bench, number: signal.Signals) -> float:
-    """Seconds from the signal until another process asks the model; the answer is in one message in the end."""
+    """Seconds from the signal until another process calls the model; in the end the answer is in one message."""
     await bench.grow(PROCESSES)
     gate = bench.model.hold()
     asking = asyncio.create_task(bench.ask(0))

@@ -61,7 +61,7 @@ async def _measured() -> list[Figure]:
 
 
 async def _planned(bench: Bench) -> float:
-    """A reminder each, ten to a channel; seconds until they are due."""
+    """Store the reminders, ten for each channel; returns the seconds until they are due."""
     guild = bench.driver.guilds[0]
     database = await Database.open(f"sqlite+aiosqlite:///{bench.driver.process.data / 'sutradhar.db'}")
     due = datetime.now(UTC) + timedelta(seconds=AHEAD_S)
@@ -85,7 +85,7 @@ def _shown(bench: Bench) -> Counter[str]:
 
 
 def _last(bench: Bench) -> float:
-    """When the last one was posted, by the monotonic clock."""
+    """When the last one was posted, in seconds of the monotonic clock."""
     posted = [
         call.at for call in bench.discord.calls if call.method == "POST" and call.path.endswith("/messages")
     ]
@@ -93,7 +93,9 @@ def _last(bench: Bench) -> float:
 
 
 async def _acks(bench: Bench, over: Callable[[], bool]) -> list[float]:
-    """Seconds until each of the commands was acknowledged that people give again and again until it is over."""
+    """Seconds until each acknowledgement of commands that people give repeatedly until the reminders are
+    posted.
+    """
     took: list[float] = []
     while not over():
         interactions = await asyncio.gather(

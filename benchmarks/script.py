@@ -121,8 +121,9 @@ def figures() -> Iterator[Figure]:
 
 
 def recall(long: Script) -> Iterator[Figure]:
-    """What a search by words and meaning takes in the long script, whose vectors are drawn; and what it finds, of a
-    short script and questions of our own; two thirds of them share no telling word with the scene they mean."""
+    """The cost of a search by words and meaning in the long script, with random vectors; and its recall for a
+    short script and our own questions, two thirds of which share no telling word with their scene.
+    """
     made_here = Path(__file__).parent / "data"
     salt = script(fountain((made_here / "salt_road.fountain").read_text(encoding="utf-8")))
     lines = (made_here / "salt_road.jsonl").read_text(encoding="utf-8").splitlines()

@@ -48,7 +48,7 @@ _BREAK = re.compile(r"[^\w'’-]+")
 
 
 def events(turns: Sequence[Turn]) -> dict[str, list[str]]:
-    """What each turn of a scene tells, by its id: who, what and when, each in a sentence that stands by itself.
+    """The events of each turn of a scene, by id: who, what and when, each in an independent sentence.
 
     A short answer stands with the question that it answers.
     """
@@ -84,13 +84,13 @@ def events(turns: Sequence[Turn]) -> dict[str, list[str]]:
 
 
 def tells(text: str, names: Sequence[str]) -> list[str]:
-    """The sentences of a scene of prose that tell most."""
+    """The most telling sentences of a prose scene."""
     sentences = [sentence.strip() for sentence in _SENTENCE.split(text) if len(sentence.split()) >= WORDS]
     return sorted(sentences, key=lambda sentence: -_weight(sentence, names))[:SCENE_EVENTS]
 
 
 def parts(query: str, most: int = 6) -> tuple[str, ...]:
-    """The things that a query speaks of: runs of its words between function words."""
+    """The subjects of a query: runs of its words between function words."""
     runs: list[list[str]] = [[]]
     idle = FUNCTION_WORDS["en"] | {"did", "do", "does", "when", "what", "where", "who", "why", "how", "many"}
     for word in _BREAK.split(query):
@@ -104,7 +104,7 @@ def parts(query: str, most: int = 6) -> tuple[str, ...]:
 
 
 def looked_into(story: Story, nodes: Sequence[NodeRow]) -> Story:
-    """The story of a chat log, with what was found in its turns."""
+    """The story of a chat log with the extractor's notes on its turns."""
     scenes: dict[str, list[Turn]] = {}
     for turn in story.current_turns:
         scenes.setdefault(turn.act.group or turn.id, []).append(turn)
@@ -123,14 +123,14 @@ def _noted(nodes: Sequence[NodeRow], texts_by_turn: dict[str, list[str]]) -> Ite
 
 
 def _by_name(sentence: str, me: str, other_name: str) -> str:
-    """With the names of who speaks and who is spoken to in place of "I" and "you"."""
+    """The text with the speakers' names in place of "I" and "you"."""
     for pattern, name in _SAID_BY:
         sentence = re.sub(pattern, name.format(me=me, other=other_name or "you"), sentence, flags=re.I)
     return sentence if me in sentence else f"{me}: {sentence}"
 
 
 def _weight(sentence: str, names: Sequence[str]) -> int:
-    """How much a sentence tells: names, numbers, days, and words that bind nothing."""
+    """How telling a sentence is: names, numbers, days, and words other than function words."""
     words: list[str] = re.findall(r"\w+", sentence)
     named = sum(word[0].isupper() and word not in names for word in words[1:])
     content = sum(word.casefold() not in FUNCTION_WORDS["en"] for word in words)
@@ -139,7 +139,7 @@ def _weight(sentence: str, names: Sequence[str]) -> int:
 
 
 def _resolved(sentence: str, when: str) -> str:
-    """With the day, month or year behind words such as "last week"."""
+    """The text with the date after words such as "last week"."""
     day = _DAY.search(when)
     if day is None:
         return sentence

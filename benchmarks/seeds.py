@@ -42,7 +42,9 @@ HEAD = "| set | design | recall@5 | recall@10 | recall@4k | MRR | indexing, CPU 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A design's figures on a set: `evaluate.summary`'s and index_cpu_s, slope (MB of memory per MB of text), mb."""
+    """A design's figures on a set: those of `evaluate.summary`, index_cpu_s, slope (MB of memory per MB of
+    text), mb.
+    """
 
     name: str
     design: str
@@ -59,7 +61,7 @@ class Row:
 
 
 def figures() -> Iterator[Figure]:
-    """Recall@5 of each design on each set; ours reaches the best of the others."""
+    """Recall@5 of each design on each set; ours should reach the best of the others."""
     best: dict[str, float] = {}
     for name in SETS:
         if data(name) is None:
@@ -105,7 +107,7 @@ def theirs(design: str, folder: Path) -> dict[str, float]:
 
 
 def ours(folder: Path) -> dict[str, float]:
-    """Indexing includes the program's own start."""
+    """Our figures; indexing includes the program's start."""
     with tempfile.TemporaryDirectory() as data:
         place = Path(data)
         command = [sys.executable, "-m", "bot", "--data", data, "library", "add", str(folder / "corpus")]

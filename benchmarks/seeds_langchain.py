@@ -37,7 +37,7 @@ Search = Callable[[str], Sequence[Document]]
 
 
 class Same(Embeddings):
-    """Our embedder, as LangChain calls one."""
+    """Our embedder, with LangChain's interface."""
 
     def __init__(self, model: Embedder) -> None:
         self._model = model
@@ -52,7 +52,7 @@ class Same(Embeddings):
 def parent_child(
     store: Chroma,
 ) -> tuple[Callable[[list[Document]], None], Search, RecursiveCharacterTextSplitter]:
-    """Small chunks are found, the large ones they are from are handed on; variety by MMR."""
+    """Small chunks are found, and their parents are returned; variety by MMR."""
     outer = RecursiveCharacterTextSplitter(chunk_size=PARENT, chunk_overlap=0)
     retriever = ParentDocumentRetriever(
         vectorstore=store,
@@ -66,7 +66,7 @@ def parent_child(
 
 
 def dense(store: Chroma) -> tuple[Callable[[list[Document]], None], Search, RecursiveCharacterTextSplitter]:
-    """Chunks with an overlap, the nearest ones first."""
+    """Overlapping chunks, the nearest first."""
 
     def add(documents: list[Document]) -> None:
         store.add_documents(documents)
@@ -128,7 +128,7 @@ def measured(design: str, folder: Path, models: Path) -> dict[str, float]:
 
 
 def _slope(samples: list[tuple[float, float]]) -> float:
-    """By least squares, without the first tenth, in which the model's arena grows."""
+    """By least squares, without the first tenth, during which the model's arena grows."""
     rest: Any = np.array(samples[len(samples) // 10 :])
     return float(np.polyfit(rest[:, 0], rest[:, 1], 1)[0]) if len(rest) > 2 else 0.0
 

@@ -60,7 +60,7 @@ async def _measured() -> list[Figure]:
 
 
 async def words() -> list[Figure]:
-    """Of one who asks alone, and whom the bot does not know before: nothing has to be waited for."""
+    """The times of one person who asks alone, and whom the bot does not know yet."""
     async with opened(acquainted=False) as bench:
         calls, limited = len(bench.slack.calls), len(bench.slack.limited)
         answers = [answer for _ in range(ALONE) for answer in await bench.answers(1)]
@@ -68,7 +68,7 @@ async def words() -> list[Figure]:
 
 
 async def burst() -> list[Figure]:
-    """Of many who ask at once, and of one who asks each second."""
+    """The times of many people who ask at once, and of one who asks each second."""
     async with opened(words=BURST_WORDS) as bench:
         await asyncio.sleep(REFILL_S)
         limited = len(bench.slack.limited)

@@ -50,7 +50,7 @@ class Answer:
     last: float = 0.0
 
     def look(self, now: float) -> bool:
-        """Note what is there by now; whether it is all there."""
+        """Record what is there by now; returns whether everything is."""
         if not self.last:
             self.root = self.root or next(
                 (message for message in self.channel.messages if self._is_root(message)), None
@@ -73,7 +73,7 @@ class Answer:
 
 @dataclass
 class Crowd:
-    """A hundred who do something at once: what the bot was told of it, and whose answers are awaited."""
+    """A hundred people who do something at once: the events that the bot gets, and the awaited answers."""
 
     sent: list[Sent] = field(default_factory=list)
     commands: list[Sent] = field(default_factory=list)
@@ -86,7 +86,7 @@ class Crowd:
 
 
 class Bench:
-    """A bot in a workspace, and the times that the model noted."""
+    """A bot in a workspace, and the times that the model recorded."""
 
     def __init__(self, slack: FakeSlack, stage: Stage) -> None:
         self.slack = slack
@@ -98,7 +98,7 @@ class Bench:
         self._first = itertools.count(step=37)
 
     async def answers(self, at_once: int) -> list[Answered]:
-        """So many ask at the same moment; wait until all is said."""
+        """This many people ask at the same moment; wait until all is said."""
         pending = list(await asyncio.gather(*(self._ask(n) for n in range(at_once))))
         await self._until(
             lambda: all(look(pending)), lambda: f"{look(pending).count(False)} answers are not whole"
@@ -114,7 +114,7 @@ class Bench:
         ]
 
     async def owed(self, number: int, every_s: float) -> list[Owed]:
-        """So many ask, one after another in this time or all at once; wait until all is said."""
+        """This many people ask, spread over this time or all at once; wait until all is said."""
         pending: list[Answer] = []
         began: list[float] = []
         seen = asyncio.create_task(
@@ -152,7 +152,7 @@ class Bench:
         return Answer(number, channel, await self.slack.command(person, channel, "/rules", f"ask {question}"))
 
     async def acks(self, number: int, *, busy: bool, pause_s: float | None) -> list[float]:
-        """Seconds until each of `number` events was acknowledged, AT_ONCE people doing something at once.
+        """Seconds until each of `number` events was acknowledged, AT_ONCE people acting at a time.
 
         The next come when all have been answered and `pause_s` has passed; without a pause, once all are acknowledged.
         """
@@ -174,7 +174,7 @@ class Bench:
         )
 
     async def _until(self, true: Callable[[], bool], lacking: Callable[[], str]) -> None:
-        """Without the story of all that there is, which a fake of this size would tell otherwise."""
+        """Wait without a description of everything there is, which the fake would write at this size."""
         try:
             await self.slack.until(true, seconds=PATIENCE_S)
         except AssertionError:
@@ -203,7 +203,7 @@ class Bench:
             crowd.mentions.append(message)
 
     async def introduce(self) -> None:
-        """Everybody does something, so that the bot knows who they are: it may ask for fifty in half a minute."""
+        """Everybody does something, so that the bot knows them: it may look up fifty people in half a minute."""
         half = AT_ONCE // 2
         for people in (self.people[:half], self.people[half:]):
             commands = await asyncio.gather(*(self._roll(person) for person in people))
@@ -251,7 +251,7 @@ def answered(commands: list[Sent]) -> bool:
 
 
 def acked(sent: Sent) -> float:
-    """Seconds; LATE_S where Slack would not have waited any longer."""
+    """Seconds; LATE_S if Slack would have stopped waiting."""
     return LATE_S if sent.acked is None else sent.acked
 
 
@@ -265,7 +265,7 @@ def stoppable(message: Message) -> bool:
 
 @contextlib.asynccontextmanager
 async def opened(*, acquainted: bool = True, words: int = 1) -> AsyncIterator[Bench]:
-    """Everything running, the bot connected, everybody known to it, and one answer given that nobody measured.
+    """Everything runs, the bot is connected and knows everybody, and one unmeasured answer was given.
 
     Not `acquainted`: it knows only who asked for that answer.
     """

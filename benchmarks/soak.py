@@ -58,7 +58,7 @@ GROWTH_MB = 1.0
 
 @dataclass(frozen=True)
 class Look:
-    """What the bot holds after so many requests."""
+    """The bot's memory, tasks, threads and files after a number of requests."""
 
     requests: int
     uss_mb: float
@@ -77,7 +77,7 @@ class Look:
 
     @property
     def in_use_mb(self) -> float:
-        """What objects take, Python's and C's; the rest of the memory is the allocators' own."""
+        """The size of Python's and C's objects; the rest of the memory belongs to the allocators."""
         return self.python_mb + self.used_mb
 
 
@@ -87,7 +87,7 @@ class CountedProcess(UnforkedProcess):
 
 @dataclass
 class Soak:
-    """One bot on both platforms, and those who ask it."""
+    """One bot on both platforms, and the people who ask it."""
 
     discord: OnDiscord
     slack: OnSlack
@@ -338,7 +338,7 @@ async def soaked(number: int, without: Collection[str] = ()) -> list[Figure]:
 
 
 def _a_thousand(looks: Sequence[Look], values: Sequence[float]) -> float:
-    """How much a value grows in a thousand requests."""
+    """The growth of a value per thousand requests."""
     return statistics.linear_regression([look.requests / 1000 for look in looks], values).slope
 
 

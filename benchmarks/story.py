@@ -71,7 +71,7 @@ REST_S = 0.25
 
 
 class Writer:
-    """Writes the scenes, and offers the choices at once; `asked` is what it was told for each, and for both."""
+    """Writes the scenes, and offers the choices at once; `asked` has the prompts for each, and for both."""
 
     def __init__(self, wire: str, scenes: int = 0) -> None:
         self.service: ModelService = WIRES[wire].service(self._reply)
@@ -89,7 +89,7 @@ class Writer:
 
 
 def line(number: int) -> str:
-    """What a player types."""
+    """A player's typed line."""
     return f"/story act I go down to step number {number}, and hold the lamp over the water."
 
 
@@ -126,7 +126,7 @@ async def _prompts() -> list[Figure]:
 
 
 async def _at_a_table() -> Figure:
-    """The repeated share of prompts that hold sheets, a fight and plans, while the sheets change."""
+    """The repeated share of prompts with sheets, a fight and plans, while the sheets change."""
     writer = Writer("chat")
     with tempfile.TemporaryDirectory() as folder:
         async with writer.service as service, talking(settings(Path(folder) / "data", service)) as talk:
@@ -145,13 +145,14 @@ async def _at_a_table() -> Figure:
 
 
 def read_share(service: ModelService) -> float:
-    """Of all tokens that the service was sent, those that its cache gave, by its own rules."""
+    """The share of all sent tokens that the service's cache provided, by its own rules."""
     read = service.cache_read_tokens
     return read / (service.input_tokens + read + service.cache_write_tokens)
 
 
 def repeated_share(prompts: list[list[str]]) -> float:
-    """The share for a service that caches its last request: the words that a prompt and the one before both begin with.
+    """The share for a service that caches its last request: the common beginning of a prompt and the one
+    before.
 
     `prompts` are the texts of each prompt, in order.
     """
@@ -193,7 +194,7 @@ def _growth(early: list[list[str]], late: list[list[str]]) -> Figure:
 
 
 async def kept(config: Config, scenes: int) -> None:
-    """Put a story of so many scenes into the storage that no process has open, played at PLACE."""
+    """Store a story with this many scenes that no process has open, played at PLACE."""
     database = await Database.open(f"sqlite+aiosqlite:///{config.data_dir / 'sutradhar.db'}")
     try:
         stories, at = Stories(database), 0
@@ -221,7 +222,7 @@ async def kept(config: Config, scenes: int) -> None:
 
 
 async def _own_time(first: Sequence[str] = (), more: str = "") -> list[Figure]:
-    """The processor time of a bot in a process of its own, from a typed line to when the model has its request.
+    """The processor time of a separate bot process from a typed line until the model has its request.
 
     The lines `first` are typed before the turns; `more` says what they do.
     """
@@ -280,12 +281,12 @@ async def _done(stdout: asyncio.StreamReader) -> None:
 
 
 def processor_s(pid: int) -> float:
-    """What a process has had of the processor, all of its threads, in seconds (Linux: clock_getcpuclockid(3))."""
+    """The process's processor time in seconds, all threads included (Linux: clock_getcpuclockid(3))."""
     return time.clock_gettime((~pid << 3) | 2)
 
 
 async def _rest(pid: int) -> None:
-    """Until the process has nothing to do."""
+    """Wait until the process has nothing to do."""
     before = -1.0
     while (now := processor_s(pid)) - before > 0.004:
         before = now

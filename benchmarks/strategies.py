@@ -60,7 +60,7 @@ Script = Callable[[str, str], dict[str, Any]]
 
 
 class Corpora:
-    """A corpus searched as a library would: what strategies ask."""
+    """A corpus with a library's search, as strategies call it."""
 
     def __init__(
         self, corpus: Corpus, model: Embedder | None, cached: dict[str, NDArray[np.float32]]
@@ -136,7 +136,7 @@ def honest(system: str, prompt: str) -> dict[str, Any]:
 
 
 def oracle(titles: Iterable[str]) -> Script:
-    """Names the golds' titles that are not among the passages yet, where the prompt's words hold them."""
+    """Names the titles of gold documents that are not among the passages yet, if the prompt contains them."""
     golds = list(titles)
 
     def judge(system: str, prompt: str) -> dict[str, Any]:
@@ -158,7 +158,7 @@ def _names(text: str) -> list[str]:
 
 
 class Bench:
-    """One set with its model service; `script` answers as the script of the moment says."""
+    """One set with its model service; `script` is the current script of its answers."""
 
     def __init__(
         self, corpus: Corpus, library: Corpora, models: Models, prompts: dict[str, PromptText]

@@ -47,7 +47,7 @@ def plain(question: str, ranked: Ranked) -> list[Hit]:
 
 
 def reranked(corpus: Corpus, model: CachedScores, top: int, weight: float | None) -> Order:
-    """What `bot.retrieval.rerank.Reranking` does, without a time limit."""
+    """Like `bot.retrieval.rerank.Reranking`, without a time limit."""
 
     def order(question: str, ranked: Ranked) -> list[Hit]:
         hits = list(ranked.hits)
@@ -94,7 +94,7 @@ def measured(corpus: Corpus, ranked: Sequence[Ranked], order: Order, parent_char
 
 
 def line(label: str, corpus: str, values: Floats, base: Floats, cost: str = "") -> str:
-    """A row of the table; an interval that leaves out 0 is bold."""
+    """A row of the table; an interval without 0 is bold."""
     cells = [f"{value:.3f}" for value in values.mean(axis=0)]
     chosen = np.random.default_rng(0).integers(0, len(values), (SAMPLES, len(values)))
     for at in range(4):

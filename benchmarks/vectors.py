@@ -54,7 +54,7 @@ def unit(vectors: NDArray[np.float64]) -> NDArray[np.float32]:
 
 
 def drawn(kind: str, n: int) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-    """`n` vectors, and those of QUESTIONS questions."""
+    """`n` vectors, and the vectors of QUESTIONS questions."""
     random = np.random.default_rng(0)
     whole = n + QUESTIONS
     if kind == "real":
@@ -126,7 +126,7 @@ async def opened(store: str, folder: Path) -> AsyncIterator[Vectors]:
 async def _copied(
     database: Database, space: str, shelf: str, embedder: str, ids: list[str], vectors: Any, document: str
 ) -> None:
-    """Instead of `PostgresVectors.add`: one COPY, in pgvector's binary form of half precision."""
+    """Replaces `PostgresVectors.add`: one COPY in pgvector's binary form of half precision."""
 
     def field(value: bytes) -> bytes:
         return struct.pack(">i", len(value)) + value

@@ -126,7 +126,7 @@ async def _figures() -> list[Figure]:
 
 
 async def _sending(heard: list[SpokenSentence]) -> float:
-    """Processor seconds a narrated second for what happens to a frame on its way out."""
+    """Processor seconds per second of speech for what happens to a frame before it is sent."""
     load_opus()
     group, world = Group(1, print), World()
     hall = world.guild("Table", None, True, "en-US").voice("Hall")

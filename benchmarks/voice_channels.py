@@ -107,12 +107,12 @@ async def _joined(table: OnDiscord) -> Listener:
 
 
 def _tale(server: int) -> str:
-    """Its numbers keep each sentence from being one that another server has heard."""
+    """A tale with its own numbers, so that no sentence is in the cache from another server."""
     return " ".join(TALE[n % len(TALE)].format(n=100 * server + n) for n in range(SENTENCES))
 
 
 async def _acks(table: OnDiscord, listeners: Sequence[Listener]) -> list[float]:
-    """Seconds until each of the commands was acknowledged that people give until all is read."""
+    """Seconds until each acknowledgement of commands that people give until everything is read."""
     took: list[float] = []
     counted, since = 0, time.monotonic()
     while counted == 0 or time.monotonic() - since < SILENT_S:
@@ -131,12 +131,12 @@ async def _acks(table: OnDiscord, listeners: Sequence[Listener]) -> list[float]:
 
 
 def _spent(processes: Sequence[psutil.Process]) -> float:
-    """Seconds of processor time, that of processes whose work began since included."""
+    """Seconds of processor time, including processes started since."""
     return sum(sum(process.cpu_times()[:2]) for process in processes)
 
 
 async def _said() -> list[list[bytes]]:
-    """Of each server the frames that the voice makes of its tale."""
+    """For each server, the frames that the voice makes of its tale."""
     speech = Speech(Config(Path(), Path()), {"hibari": Hibari()})
     said = []
     for server in range(SERVERS):
@@ -147,14 +147,14 @@ async def _said() -> list[list[bytes]]:
 
 
 def _audible(frames: Sequence[bytes]) -> Sequence[bytes]:
-    """From the first to the last in which there is something to hear."""
+    """From the first to the last frame in which there is sound."""
     loudness = [np.linalg.norm(np.frombuffer(frame, "<i2").astype(np.float32)[::2]) for frame in frames]
     loud = [bool(norm > QUIET) for norm in loudness]
     return frames[loud.index(True) : len(loud) - loud[::-1].index(True)]
 
 
 def _lateness(frames: Sequence[Frame]) -> float:
-    """Seconds behind the place in the stream, at most, counted from the earliest frame: while sentences are read."""
+    """The most seconds behind the stream while sentences are read, counted from the earliest frame."""
     ahead = [frame.at - frame.timestamp / 48_000 for frame in frames]
     return max(ahead) - min(ahead)
 
