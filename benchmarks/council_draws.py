@@ -112,7 +112,7 @@ def _seen(cell: Cell, quality: Floats, chance: np.random.Generator) -> Floats:
         noise += np.sqrt(cell.alike) * chance.standard_normal((draws, 1, n))
     noise *= cell.noise
     scores_seen: Floats = quality[:, None, :] + noise
-    own: Floats = np.einsum("djj->dj", scores_seen)  # a view: what is added to it stands in `seen`
+    own: Floats = np.einsum("djj->dj", scores_seen)  # a view: additions change `seen`
     if cell.own == "blind":
         own[:] = cell.vanity + np.einsum("djj->dj", noise)
     elif cell.own == "alike":

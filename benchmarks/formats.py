@@ -194,7 +194,7 @@ def page_cited(gold: Gold, passages: Sequence[Passage]) -> int | None:
 def verbatim(text: str, bare_quote: str) -> str:
     """The part of `text` whose letters and digits are those of `bare_quote`."""
     places = [at for word in _WORD.finditer(text) for at in range(word.start(), word.end())]
-    # One character may become several in lower case; each stands where it came from.
+    # One character may become several in lower case; each keeps its place.
     spread = [at for at in places for _ in text[at].lower()]
     begins = "".join(text[at].lower() for at in places).index(bare_quote)
     return text[spread[begins] : spread[begins + len(bare_quote) - 1] + 1]

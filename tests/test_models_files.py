@@ -23,7 +23,7 @@ from tests.fakes.wheelhouse import Wheelhouse, wheel
 ROOT = Path(__file__).resolve().parents[1]
 NAME = "tiny-model"
 NOISE = random.Random(7).randbytes(400_000)
-# A process of its own, with a limit on the size of files when one is given.
+# A separate process, with a limit on file sizes if one is given.
 PULL = """
 import json, resource, signal, sys
 from pathlib import Path

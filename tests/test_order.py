@@ -68,7 +68,7 @@ async def test_a_run_that_gives_up_waiting_lets_the_others_pass() -> None:
 
 
 async def test_each_run_knows_which_runs_go_before_it() -> None:
-    order, runs = Order(), [run(seq) for seq in (7, 5, 6)]  # 7 is called while it stands alone
+    order, runs = Order(), [run(seq) for seq in (7, 5, 6)]  # 7 enters while it is alone
     for live in runs:
         order.enter(live)
     seventh, fifth, sixth = runs

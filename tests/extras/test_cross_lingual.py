@@ -15,7 +15,7 @@ from bot.retrieval.embedding import Embedder, embedder
 from tests.promises.talk import Talk, of, settings, status, talking
 
 LANTERNS = Path(__file__).resolve().parents[2] / "examples" / "lanterns.md"
-OTHER_LANGUAGE = "idiomas diferentes"  # what people are told is in the language they ask in
+OTHER_LANGUAGE = "idiomas diferentes"  # notices are in the question's language
 
 # Most of their words are other words in English, so that meaning has to find them.
 QUESTIONS = {

@@ -464,7 +464,7 @@ async def test_a_process_that_does_not_start_is_a_model_error(
     make: Make, says: str, key: str, detail: str
 ) -> None:
     demo = make(command=[sys.executable, "-c", says], start_s=0.5 if "stdin" in says else 20)
-    for _ in range(2):  # each question tries anew
+    for _ in range(2):  # each question tries again
         with pytest.raises(UserError) as caught:
             await ask(demo, prompt())
         assert caught.value.key == key

@@ -372,7 +372,7 @@ async def test_a_model_that_fails_before_the_first_call_is_skipped(table: Set) -
     loop = Course().loop(at.models, at.run)
     await events_of(loop)
     assert (loop.model, loop.passed_over) == ("b:small", (("a:small", "quota"),))
-    assert at.calls == [1, 2], "the turn stays with whoever began it"
+    assert at.calls == [1, 2], "the turn stays with the model that began it"
 
 
 async def test_if_all_models_fail_the_findings_remain(table: Set) -> None:

@@ -88,7 +88,7 @@ async def add(resources: Resources, *files: Path, run: MemoryRun | None = None) 
     return await there(resources)
 
 
-async def anew(resources: Resources, run: MemoryRun) -> list[Event]:
+async def reindex(resources: Resources, run: MemoryRun) -> list[Event]:
     """Reindex the shelf."""
     rows = await resources.library.rows("local", "rules")
     items = [Item(row.source, str(resources.intake.original(row.id, row.source)), row.id) for row in rows]

@@ -33,9 +33,9 @@ from tests.retrieval.editions import (
     PLACES,
     Job,
     add,
-    anew,
     opened,
     originals,
+    reindex,
     take,
     there,
     write,
@@ -86,7 +86,7 @@ async def test_each_of_many_simultaneous_questions_is_answered_from_one_edition(
             answers.append(await ask(resources, question))
 
     job: asyncio.Task[object] = asyncio.create_task(
-        add(resources, *books, run=run) if verb == "replace" else anew(resources, run)
+        add(resources, *books, run=run) if verb == "replace" else reindex(resources, run)
     )
     asking = asyncio.gather(*(asker(n) for n in range(ASKERS)))
     await run.reached(job)
@@ -129,7 +129,7 @@ async def test_an_edition_that_is_not_on_the_shelf_takes_no_place_among_the_near
     assert len(alone) == 6
     for _ in range(2):  # the second one meets a retired edition, too
         run = Job("swap")
-        job = asyncio.create_task(anew(resources, run))
+        job = asyncio.create_task(reindex(resources, run))
         await run.reached(job)
         assert await near() == alone
         run.go.set()
@@ -192,7 +192,7 @@ async def test_a_shelf_answers_by_its_old_model_until_the_whole_of_it_has_the_ne
         old = set(await add(resources, *books))
     async with opened(tmp_path, letters, OTHER) as resources:
         run = Job("swap")
-        job = asyncio.create_task(anew(resources, run))
+        job = asyncio.create_task(reindex(resources, run))
         await run.reached(job)
         assert await resources.vectors.count("local", "rules", OTHER) == 16
         result = await ask(resources, "Which keeper has lamps in the harbour?")
@@ -221,7 +221,7 @@ async def test_without_either_model_a_shelf_is_searched_by_words_and_keeps_its_v
         result = await ask(resources)
         assert (result.notices, ids(result)) == (["rules.vectors_other"], set(old))
         with pytest.raises(UserError) as caught:
-            await anew(resources, Job())
+            await reindex(resources, Job())
         assert caught.value.key == "embedding.key_missing"
         assert await there(resources) == old
         await resources.intake.clear()
@@ -317,7 +317,7 @@ async def test_a_note_says_when_a_new_book_has_another_model_than_the_old_ones(
         told = await take(resources, Job(), [Item(south.name, str(south))])
         assert Notice(say("library.two_models", shelf="rules")) in told
         assert (await ask(resources)).notices == []
-        told = await anew(resources, Job())
+        told = await reindex(resources, Job())
         assert Notice(say("library.two_models", shelf="rules")) not in told
 
 

@@ -57,7 +57,7 @@ def test_a_phrase_that_is_no_heading_is_found_if_its_words_are_in_sequence() -> 
         assert fate.ask(name).confident, name
     for name in ("hand bell", "sleeping child", "plain task", "dark country"):
         assert lanterns.ask(name).confident, name
-    assert lanterns.ask("hand bell (heirloom)").evidence.phrase, "what stands in parentheses aside"
+    assert lanterns.ask("hand bell (heirloom)").evidence.phrase, "without the parentheses"
     for name in ("country bell", "plain child", "rope country", "hand task"):
         assert not lanterns.ask(name).confident, f"{name}: its words stand there, the phrase does not"
 
@@ -84,7 +84,7 @@ def test_how_a_passage_mentions_a_name() -> None:
     assert mentioned("Wall of Fire", [spells]) == (True, True), "an item of a list"
     assert mentioned("Wall of Fire", [prose]) == (True, False)
     assert mentioned("fire wall", [prose]) == (False, False)
-    assert mentioned("Wall of Thorns (druid)", [spells])[0], "inflected, and what stands in parentheses aside"
+    assert mentioned("Wall of Thorns (druid)", [spells])[0], "inflected, and without the parentheses"
     assert mentioned("Goblins", [monsters]) == (False, True)
     assert mentioned("Troll", [monsters]) == (False, False), "a sentence may begin with any word"
     union = (

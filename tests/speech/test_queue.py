@@ -193,7 +193,7 @@ async def test_a_changed_text_of_a_stage_is_played_from_where_it_differs(db: Dat
         yield "The door opens. Mira waits outside. And"
         await asyncio.Event().wait()
 
-    async def anew() -> AsyncIterator[str]:
+    async def changed() -> AsyncIterator[str]:
         yield "The door opens. Mira runs. And so on."
 
     await hall.add("one", cut_off())
@@ -201,7 +201,7 @@ async def test_a_changed_text_of_a_stage_is_played_from_where_it_differs(db: Dat
     await hall.until(lambda: len(hall.queue._tasks.tasks) == 1)
     await hall.queue.close()
     after = Hall(db, FakeEngine(), FakePlayer())
-    await after.add("one", anew())
+    await after.add("one", changed())
     await after.settled()
     assert after.heard("Mira runs.", "And so on.")
     await after.queue.close()
@@ -328,7 +328,7 @@ async def test_two_hundred_stages_can_wait_and_one_more_is_refused_with_a_note(h
     for n in range(WAITING + 3):
         await hall.add(f"run-{n}", f"No {n}.")
     assert hall.queue.waiting == WAITING
-    assert [run for run, _ in hall.told] == [f"run-{WAITING}"], "told once"
+    assert [run for run, _ in hall.told] == [f"run-{WAITING}"], "reported once"
     hall.player.credit = None
     await hall.settled()
     assert hall.heard(*(f"No {n}." for n in range(WAITING))) or len(hall.engine.said) == WAITING

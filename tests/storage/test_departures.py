@@ -87,7 +87,7 @@ async def test_a_space_that_invited_the_bot_again_keeps_everything(db: Database)
     for space in ("invited", "used", "left"):
         await Inbox(db).receive([request(f"run-{space}", space, OLD)])
         await departures.note_departure(space, OLD)
-    await departures.note_departure("left", NOW)  # told twice: the first time counts
+    await departures.note_departure("left", NOW)  # noted twice: the first time counts
     await departures.note_return("invited")
     await Inbox(db).receive([request("run-later", "used", OLD + timedelta(days=1))])
     days = KeptDays(db, 0, nothing, grace_days=30, delete_documents=no_document)

@@ -96,19 +96,19 @@ async def test_an_edition_replaces_the_book_that_has_its_name_by_then(db: Databa
 @pytest.mark.parametrize("by", ["removal", "replacement"])
 async def test_a_book_deleted_meanwhile_does_not_return_with_a_reindex(db: Database, by: str) -> None:
     documents = Documents(db)
-    old, anew, newer = book(), book(), book()
+    old, new, newer = book(), book(), book()
     await documents.add(old)
-    for document in (anew, newer):
+    for document in (new, newer):
         await documents.add(document, built_by="run")
     if by == "removal":
         await documents.remove("local", old.id)
     else:
         await documents.swap("local", "rules", [(newer.id, "")])
     before = await Shelves(db).version("local", "rules")
-    assert await documents.swap("local", "rules", [(anew.id, old.id)]) == set()
+    assert await documents.swap("local", "rules", [(new.id, old.id)]) == set()
     assert await Shelves(db).version("local", "rules") == before
     assert await seen(db) == (set() if by == "removal" else {newer.id})
-    assert anew.id in {left.document_id for left in await documents.leftovers()}
+    assert new.id in {left.document_id for left in await documents.leftovers()}
 
 
 async def test_a_retired_book_is_deleted_after_its_grace_period(db: Database) -> None:
@@ -152,7 +152,7 @@ async def test_the_page_of_a_passage_and_of_a_section_is_the_one_it_begins_on(db
     documents, passages = Documents(db), Passages(db)
     await documents.add(new)
     found = await passages.get("local", [f"{new.id}:{n}" for n in range(6)])
-    # What begins on the character where a page begins stands on that page, and a blank page is nobody's.
+    # Text that begins on a page's first character is on that page, and nothing is on a blank page.
     assert [found[f"{new.id}:{n}"].page for n in range(6)] == [1, 1, 2, 3, 5, 6]
     sections = [await passages.section("local", new.id, n) for n in range(6)]
     assert [section.page for section in sections if section] == [1, 1, 2, 3, 5, 6]

@@ -100,7 +100,7 @@ async def test_a_first_start_waits_for_an_open_transaction(server: str, tmp_path
     app, reading = await App.open(settings(server, tmp_path / "first")), asyncio.Event()
 
     async def read() -> None:
-        # As what lies together is read: its snapshot lasts as long as the transaction.
+        # As several reads of one moment do: the snapshot lasts as long as the transaction.
         engine = app.records.database._engine.execution_options(isolation_level="REPEATABLE READ")
         async with engine.connect() as connection:
             await connection.execute(text("SELECT 1"))

@@ -279,7 +279,7 @@ async def test_a_user_who_may_not_create_the_extension_has_no_vectors_in_postgre
     with engine.begin() as connection:
         connection.exec_driver_sql("CREATE EXTENSION vector")
     engine.dispose()
-    assert await postgres_vectors.prepared(database), "whoever may create it has done so"
+    assert await postgres_vectors.prepared(database), "a user with the right has created it"
     assert await postgres_vectors.settle(database) == 0
     await database.close()
 

@@ -42,7 +42,7 @@ async def running(folder: Path, letters: Letters, seen: Recorder) -> AsyncIterat
     finally:
         leaving = asyncio.create_task(app.close())
         await asyncio.wait({leaving}, timeout=0.2)
-        letters.go()  # whoever leaves waits for its threads
+        letters.go()  # the exit waits for its threads
         await leaving
 
 

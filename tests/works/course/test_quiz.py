@@ -46,7 +46,7 @@ PASSAGE = KNOTS.splitlines()[2]
         {"quote": "the rope"},
         {"answer": "a sheepshank"},
         {"answer": "the"},
-        {"answer": "under load"},  # stands in the passage, and not in the quote
+        {"answer": "under load"},  # in the passage, but not in the quote
         {"wrong": ["the end of a rope", "a stopper", "a splice"]},
         {"wrong": ["a splice", "A Splice!", "a stopper"]},
         {"wrong": ["A fixed loop", "a splice", "a stopper"]},
@@ -364,7 +364,7 @@ async def test_plain_text_answers_the_open_question_and_a_question_goes_to_the_c
         last = (await app.resources.quizzes.questions("local", learners.quiz))[1]
         answer = await learners.said("answer", f"I think {last.options[last.answer]}.", **plain)
         assert "You have 2 of 2 right" in answer
-        # What is not an answer any more is a question, and a late answer is told so.
+        # Text that is no longer an answer is a question, and a late answer gets a note.
         assert await verb("Tell me of drones.") == "course/ask"
         assert "You have already answered question 2" in await learners.said("answer", "B", **plain)
         await learners.do("finish")

@@ -108,7 +108,7 @@ async def test_tools_are_asked_and_the_answer_is_made_from_what_they_found(tmp_p
         assert "Searching the scenes: lamp oil · Reading scenes: 9999" in texts
         assert "Following a character: ada (V.O.)" in texts
         answer = words_of(events)
-        # What stands in the script keeps its marks; what does not loses them, and gets a word.
+        # Words from the script keep their quotation marks; others lose them, and a note says so.
         assert '"Ours went down with the lamp oil." in Scene 2' in answer
         assert "She says all is lost (not in the screenplay word for word)." in answer
         assert "Let me look" not in answer

@@ -45,7 +45,7 @@ async def test_an_arc_is_proposed_followed_and_reached(tmp_path: Path, service: 
         await talk.say("I call for Bo.")
         scene = service.scenes[-1]
         assert "<arc>act 2 of 3, heading for: Bo is lost.</arc>" in last(scene)
-        assert "Bo is lost" not in str(scene["messages"][:-1]), "what changes stands last"
+        assert "Bo is lost" not in str(scene["messages"][:-1]), "changes come last"
         offered_ways = next(asked for asked in reversed(service.asked) if "offer the players" in last(asked))
         assert "<milestones>\n- Bo is lost.\n</milestones>" in last(offered_ways)
         await looked_into(talk, 2)

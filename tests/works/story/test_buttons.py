@@ -152,7 +152,7 @@ class Table:
         live = self.talk.app.runs.by_id.get(run)
         if live is not None:
             await live.end
-        # A link's own run stands where that of its message would.
+        # A link's own run takes the place of its message's run.
         shown = [
             event for event in self.talk.events[start:] if event["event"] == "link" or event["run"] == run
         ]
@@ -316,7 +316,7 @@ async def test_another_version_strikes_out_the_one_it_replaces(tmp_path: Path) -
         run = (await talk.say(START))[-1]["run"]
         offered = [choice for _, choice in pressable(talk.events) if choice["command"] == "/story retry"]
         again = [choice for choice in offered if not choice["asks"]]
-        assert len(again) == 1, "it stands there once"
+        assert len(again) == 1, "it is there once"
         shown = await table.press(again[0], run)
         (replaced,) = table.changes(run)
         assert replaced["title"] == "Scene 1 · replaced by another version below · Bia"

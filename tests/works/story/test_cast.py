@@ -197,7 +197,7 @@ async def test_a_character_replies_alone_with_the_same_prompt_prefix(tmp_path: P
         assert speakers(events) == ["Mira"]
         assert choices(events)[0]["label"] == "Open the door."
         asked = replies(writer)[-1]["messages"]
-        # All that the scene was told but for its last turn, and then the scene itself.
+        # The scene's prompt without its last turn, followed by the scene itself.
         assert [one["content"] for one in asked[: len(scene) - 1]] == [one["content"] for one in scene[:-1]]
         assert asked[0] == scene[0]
         assert 'speaker="Mira"' in last(replies(writer)[-1])

@@ -73,7 +73,7 @@ def test_the_parts_of_a_prompt_come_in_their_order() -> None:
     places = [whole.find(part) for part in ORDER]
     assert -1 not in places
     assert places == sorted(places)
-    assert "scene 17:" not in whole, "a recent scene is told by itself"
+    assert "scene 17:" not in whole, "a recent scene is a message by itself"
     assert [message.role for message in prompt.messages] == ["user", "assistant"] * (
         len(prompt.messages) // 2
     ) + ["user"]

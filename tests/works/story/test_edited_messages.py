@@ -37,10 +37,10 @@ async def test_the_bot_asks_about_an_edit_of_an_earlier_turn_and_it_is_decided_o
         branch, words_only, leave = [choice["command"] for choice in choices(asked)]
         assert leave == ""
         await talk.say(branch)
-        anew = writer.scenes[-1]
-        assert "green door" in last(anew)
-        assert "I wait." not in str(anew)
-        dice = [re.findall(r"<dice>.*?</dice>", last(one)) for one in (writer.scenes[1], anew)]
+        new_prompt = writer.scenes[-1]
+        assert "green door" in last(new_prompt)
+        assert "I wait." not in str(new_prompt)
+        dice = [re.findall(r"<dice>.*?</dice>", last(one)) for one in (writer.scenes[1], new_prompt)]
         assert dice[0] == dice[1] != [], "they stay as they fell"
         shown = texts(await talk.say("/story show"))
         assert "2 scenes on the branch “scene 2, in other words”" in shown
@@ -73,7 +73,7 @@ async def test_an_edited_message_rewords_its_turn_and_a_deleted_one_blanks_it(
         edited = await reworded(talk, run, "I knock on the green door.", "1")
         assert "The turn of scene 2 now has the new words." in texts(edited)
         assert [choice["command"] for choice in choices(edited)] == ["/story retry"]
-        assert await reworded(talk, run, "I knock on the green door.", "1") == [], "told of twice"
+        assert await reworded(talk, run, "I knock on the green door.", "1") == [], "the event came twice"
         await talk.say("/story retry")
         assert "green door" in last(writer.scenes[-1])
         assert "red door" not in str(writer.scenes[-1])

@@ -179,7 +179,7 @@ async def test_a_small_model_splits_a_turn_into_searches(tmp_path: Path) -> None
     writer = Parting()
     async with playing(tmp_path, writer, extractor="fake:tiny", recall={"decomposition": 0.3}) as talk:
         await talk.say("The garment of that evening hangs on her chair again.")
-        assert DRESS in related(writer), "not one word of the turn stands in the scene"
+        assert DRESS in related(writer), "the turn shares no word with the scene"
         asked, before = writer.parted[-1], len(writer.parted)
         assert "garment of that evening" in last(asked)
         writer.fails = True

@@ -66,7 +66,7 @@ async def test_the_database_is_asked_for_changes_only_after_a_write() -> None:
             assert shown(await logs.story("local", "story", "story")) == [("I knock.", "")]
         assert stories.times == 1
         await Stories(db).append("local", "story", "story", [node("two", "act", "act", {"mode": "continue"})])
-        assert len(shown(await logs.story("local", "story", "story"))) == 2, "whoever has written it"
+        assert len(shown(await logs.story("local", "story", "story"))) == 2, "no matter who wrote it"
         await db.run(story_nodes.update().values(body="").where(story_nodes.c.run_id == "one"))
         assert shown(await logs.story("local", "story", "story"))[0] == ("", "")
         with pytest.raises(ZeroDivisionError):

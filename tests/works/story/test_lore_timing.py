@@ -81,7 +81,7 @@ def test_timings_follow_the_log_through_undo_another_version_and_a_fork() -> Non
     tale = kept(row("sea", "D.", cooldown=9))
     turn = tale.add("act", {"mode": "act", "text": "the sea", "name": "Ana"})
     tale.add("scene", {"text": "S.", "at": len(tale.nodes), "timed_lore": ["0"]}, turn)
-    assert told(tale.story, turn) == ["0"], "another version of the scene is told the same"
+    assert told(tale.story, turn) == ["0"], "another version of the scene gets the same"
     tale.add("scene", {"text": "By hand.", "edited": True}, turn)
     assert run(tale, "the sea") == ".", "a person's wording changes nothing"
     nodes = tale.nodes
@@ -165,7 +165,7 @@ def test_entries_come_in_the_order_of_their_positions() -> None:
         text.index(part) for part in ("Eins", "Zwei", "Mira", "Behind")
     )
     assert "Deep" not in text
-    assert played(tale, "Hm.") == ["3"], "it stands below the last scenes"
+    assert played(tale, "Hm.") == ["3"], "its position is below the last scenes"
 
 
 def test_a_cards_entries_are_exported_as_world_info_with_their_meaning() -> None:

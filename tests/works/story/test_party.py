@@ -65,7 +65,7 @@ async def test_people_join_play_a_character_and_leave(tmp_path: Path) -> None:
         assert "Cai has left" in await told(talk, "leave", who="cai")
         assert "not at the table" in await told(talk, "leave", who="cai")
         assert await asks(talk, "act", "I go on alone.", who="bia") == "done"
-        assert "Dan plays Bo" in await told(talk, "play", "Bo", who="dan"), "whoever left has set it free"
+        assert "Dan plays Bo" in await told(talk, "play", "Bo", who="dan"), "it is free since its player left"
         await asks(talk, "act", "I am back.", who="cai")
         assert "It is Cai's" not in await told(talk, "act", "Me, too.", who="dan")
 

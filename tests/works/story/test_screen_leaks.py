@@ -104,7 +104,7 @@ async def test_no_verb_shows_a_player_or_an_admin_what_is_behind_the_screen(tmp_
         for asked in writer.asked[before:]:
             prompt = whole(asked)
             assert not set(found(prompt)) - {TOLD}, prompt[-500:]
-            if TOLD in prompt:  # the writer of a scene alone is told, and not who offers choices
+            if TOLD in prompt:  # only the scene's writer gets it, not the model that offers choices
                 assert "<turn by=" in prompt.rpartition("</secrets>")[2], prompt[-900:]
                 assert "offer the players" not in last(asked)
 

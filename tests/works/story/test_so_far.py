@@ -120,10 +120,10 @@ def test_a_summary_counts_only_on_branches_with_its_scenes() -> None:
     assert "Tier 1 from 1." in now()
     assert "Bo of Bergen" not in now()
     tale.add("act", {"mode": "act", "text": "I do it in other words.", "name": "Ana"}, turns[3])
-    assert "Tier 1" not in now(), "the turn was worded anew"
+    assert "Tier 1" not in now(), "the turn was reworded"
     tale.add("flip", {"act": turns[3]}, turns[3])
     assert "Tier 1 from 1." in now()
-    # On a branch that leaves before the end of it, nothing of it is told; on one that leaves behind it, it is.
+    # A branch that forks before the summary's end has none of it; one that forks after it has it.
     seq = tale.nodes[-1].seq
     for at, counts in ((8, False), (12, True)):
         cut = [Part("main", until=seq, cut=seq, turn=turns[at]), Part("aside")]
@@ -198,7 +198,7 @@ def test_the_story_so_far_changes_only_when_scenes_leave_the_prompt_and_grows_sl
         lengths[n], before = text_tokens(asked.so_far), asked
     assert 4 < changes <= goes < 40
     assert "Tier 2 from 1." in before.so_far
-    assert f'scenes="{160 - 20}' not in before.so_far, "what is told in full is not summed up"
+    assert f'scenes="{160 - 20}' not in before.so_far, "scenes in full are not summarised"
     assert max(lengths.values()) <= FRAME.tokens // 8
     position = [message.text for message in before.prompt().messages].index(before.so_far)
     assert position == 2, "behind the foundation, before all scenes"

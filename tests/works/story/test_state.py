@@ -259,7 +259,7 @@ async def test_a_scene_stays_flagged_when_the_story_goes_on(tmp_path: Path, serv
         later = shown(talk.events, "The sea takes Bo's oar.")
         assert "Mira holds Bo's oar." in later
         assert "/story correct" in later
-        assert "/story retry" not in later, "that would write the last scene anew"
+        assert "/story retry" not in later, "that would rewrite the last scene"
         assert "/story fork --scene 2" in later
         (line,) = set(re.findall(r"/story settle [^\"']+", later))
         await talk.say(line)

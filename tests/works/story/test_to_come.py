@@ -113,7 +113,7 @@ async def test_a_table_without_a_game_master_can_reveal_the_future(tmp_path: Pat
         await asks(talk, "gm", "Ana", who="ana")
         assert "Only Ana" in (await told(talk, "plot", who="bia", origin=ALONE))[0]
         await asks(talk, "leave", who="ana")
-        assert "traitor" in (await told(talk, "plot", who="bia", origin=ALONE))[0], "whoever led it has left"
+        assert "traitor" in (await told(talk, "plot", who="bia", origin=ALONE))[0], "the game master has left"
 
 
 async def test_a_branch_keeps_a_game_master_who_joined_after_its_cut(tmp_path: Path) -> None:

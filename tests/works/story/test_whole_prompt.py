@@ -131,7 +131,7 @@ async def asked(
     without = {turn.turn, *parts(story, turn, lore).told}
     query, by = query_of(story, story.turns[turn.turn], RecallConfig()), RecallConfig()
     found = await excerpts(memory, "local", "story", "main", story, query, by, turn.recall_tokens, without)
-    assert not without & {id for excerpt in found for id in excerpt.turns}, "none is told twice"
+    assert not without & {id for excerpt in found for id in excerpt.turns}, "none is in the prompt twice"
     return prompt(story, replace(turn, recalled=found), lore), found
 
 

@@ -38,9 +38,9 @@ class Table:
         self.service, self.tale, self.asked = service, Tale(), 0
         self._vectors = StoryVectors(db)
         self._service = service
-        self.memory = self.anew()
+        self.memory = self.new_memory()
 
-    def anew(self, waits: float = 60.0) -> Memory:
+    def new_memory(self, waits: float = 60.0) -> Memory:
         """As after a start."""
         embedding = Embedding(Config(Path(), Path(), embedding=EmbeddingConfig(MODEL)))
         made = OpenAIEmbedder(MODEL.partition(":")[2], api_key=KEY, base_url=self._service.base_url)
@@ -113,7 +113,7 @@ async def test_texts_embedded_before_a_restart_are_not_embedded_again(table: Tab
         await table.learn()
     assert await table.learn() == 40
     table.tale.turn("I come back.", prose(21, 20))
-    table.memory = table.anew()
+    table.memory = table.new_memory()
     assert await table.learn() == 2
     assert table.embedded == asked + 16 + 42, "besides the 16 that were refused each once"
 
@@ -121,7 +121,7 @@ async def test_texts_embedded_before_a_restart_are_not_embedded_again(table: Tab
 async def test_a_service_that_hangs_blocks_no_search_and_no_lock(table: Table) -> None:
     table.tale.turn("We light the lanterns of the harbour.", prose(1, 20))
     await table.learn()
-    hasty = table.anew(waits=0.01)
+    hasty = table.new_memory(waits=0.01)
     table.service.held = asyncio.Event()
     table.tale.turn("I wait.", prose(2, 20))
     learning = asyncio.create_task(table.learn())
@@ -137,5 +137,5 @@ async def test_a_service_that_hangs_blocks_no_search_and_no_lock(table: Table) -
 async def test_vectors_are_read_before_a_services_model_has_reported_its_dimensions(table: Table) -> None:
     table.tale.turn("We light the lanterns of the harbour.", prose(1, 20))
     await table.learn()
-    table.memory = table.anew()
+    table.memory = table.new_memory()
     assert by_meaning(await table.recall())

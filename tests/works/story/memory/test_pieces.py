@@ -68,7 +68,7 @@ def test_a_line_of_a_chat_log_is_embedded_with_those_before_it_in_its_scene() ->
         f"Gina: {'x' * 600}",
     ]
     assert texts()[5] == "x" * BEFORE_CHARS + "\nJon: Well."
-    # What somebody words anew, or forgets, stands in no other line's vector.
+    # Reworded and forgotten text is in no other line's vector.
     body = json.loads(nodes[1].body) | {"text": "A secret."}
     nodes.append(replace(nodes[1], seq=7, id="anew", author_id="jon", body=json.dumps(body)))
     forgotten = json.dumps({"node": nodes[2].id})
