@@ -1,4 +1,4 @@
-"""Three sentences that are read aloud in a voice channel, and which of them were heard."""
+"""Three sentences to read aloud in a voice channel, and a check which of them were heard."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ ALIKE = 0.7
 
 
 async def spoken() -> list[list[bytes]]:
-    """The frames of each sentence, as the embedded voice speaks it."""
+    """The frames of each sentence in the embedded voice."""
     speech = Speech(Config(Path(), Path(), secrets=Secrets({}, {})))
     try:
         sentences = [await speech.sentence(words, Voice("hibari"), 1.0, "en") for words in SENTENCES]

@@ -38,7 +38,7 @@ Query = Callable[[str], list[tuple[Any, ...]]]
 
 
 def sorry() -> re.Pattern[str]:
-    """What distinguishes all sentences about a refusal or a fault from others."""
+    """A pattern that matches every sentence about a refusal or a fault, and no other."""
     words = tomllib.loads((Path(bot.__file__).parent / "words" / "en.toml").read_text(encoding="utf-8"))
     templates = [
         text
@@ -145,7 +145,7 @@ class Evidence:
         key = found[1] or found[2]
         at = wall - self._wall_s
         whole = bool(found[2]) or f"ends {key}" in shown
-        if found[2]:  # nobody waits for a roll in a place
+        if found[2]:  # rolls do not wait for other runs of a place
             place = ""
         self._first[key] = min(at, self._first.get(key, at))
         history.answers.append(Answer(key, place, at, whole, live))
@@ -183,14 +183,14 @@ class Evidence:
         return bool(began + did.stop.acked < did.began_at + STOPPED_S)
 
     def _told(self, did: Did) -> str:
-        """An error message that its person was shown, or that their button had expired."""
+        """The error message that the person saw, or that their button had expired."""
         if self._verbs.get(did.key) == "late":
             return "late"
         if did.key in self._alone:
             return "alone"
         texts = [self._shown.get(message, "") for message in self._messages[did.key]]
         texts += self._whispered(did)
-        if self._states.get(did.key) == "failed":  # whatever was shown, it is not an answer
+        if self._states.get(did.key) == "failed":  # the shown text is not an answer
             return next((text[:120] for text in texts if text), "")
         found = next(filter(None, map(self._sorry.search, texts)), None)
         return found[0] if found is not None else ""

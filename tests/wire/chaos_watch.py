@@ -1,4 +1,4 @@
-"""Watches the leases of the processes, and which process continues the runs of one that was hit. Knows no platform."""
+"""Watches the leases of the processes, and which process continues the runs of another. It knows no platform."""
 
 from __future__ import annotations
 
@@ -36,20 +36,20 @@ class Watch:
     _struck: dict[str, _Struck] = field(default_factory=dict)
 
     def struck(self, pid: int, fault: str, lease_ends: float) -> None:
-        """A process is dead or frozen; its lease ends at that moment."""
+        """Note that a process is dead or frozen, and when its lease ends."""
         for process, of in self._leases.items():
             if of == pid:
                 runs = {run for run, executor in self._going.items() if executor == process}
                 self._struck[process] = _Struck(fault, lease_ends, runs)
 
     def woken(self, pid: int) -> None:
-        """Note that it continues before its lease has ended."""
+        """Note that a frozen process continues before its lease has ended."""
         for process, of in self._leases.items():
             if of == pid:
                 self._struck.pop(process, None)
 
     async def keep(self) -> None:
-        """Look again and again until this is cancelled; also while the server starts again."""
+        """Watch until cancelled, even while the server restarts."""
         while True:
             with suppress(psycopg.Error, OSError):
                 async with await psycopg.AsyncConnection.connect(self.url, autocommit=True) as connection:

@@ -48,8 +48,8 @@ NARRATED = 10
 
 
 class Houses:
-    """The houses, one open at a time: asking for another platform's closes the one before. `tests`: how many may want a
-    table.
+    """The shared bots, one open at a time: a table on another platform closes the previous bot. `tests` limits the
+    tables.
 
     `server` gives the URL of a Postgres server.
     """
@@ -97,7 +97,7 @@ Take = Callable[..., Awaitable[Any]]
 
 @pytest_asyncio.fixture(loop_scope="module")
 async def take(houses: Houses) -> AsyncIterator[Take]:
-    """Takes a table of a platform; pytest shows what happened at it where the test has failed."""
+    """Takes a table of a platform; if the test fails, pytest shows what happened there."""
     talks: list[Any] = []
 
     async def table(platform: str, council: CouncilModel | None = None) -> Any:
@@ -123,7 +123,7 @@ async def fleet(postgres: str, tmp_path: Path) -> AsyncIterator[Sharded]:
 
 
 class Seats(NamedTuple):
-    """A table, and the models of the council that is asked at it."""
+    """A table, and the models of the council that meets there."""
 
     driver: Any
     council: CouncilModel
@@ -134,7 +134,7 @@ Convened = Callable[[str], Awaitable[Seats]]
 
 @pytest_asyncio.fixture(loop_scope="module")
 async def convened(take: Take) -> Convened:
-    """Takes a table at which a council of four is asked; each is a bit slower than the one before."""
+    """Takes a table with a council of four members, each a bit slower than the previous one."""
 
     async def sit(platform: str) -> Seats:
         latency_s = {
@@ -148,7 +148,7 @@ async def convened(take: Take) -> Convened:
 
 @pytest_asyncio.fixture(loop_scope="module")
 async def opened(tmp_path: Path) -> AsyncIterator[Opened]:
-    """Opens a separate bot for the test, with other settings or other books."""
+    """Opens a separate bot for the test, with its own settings or books."""
     talks: list[Any] = []
     async with AsyncExitStack() as stack:
 

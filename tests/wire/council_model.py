@@ -1,11 +1,11 @@
-"""The models of a council, on the strict chat completions fake: what each says at which stage, and after how long.
+"""The models of a council, on the strict chat completions fake: their answers at each stage, and the delays.
 
-It recognises the tasks of a council by the words of prompts.yml. A judge ranks answers by their text, not by their
-letters or order, so that every council on the same question ends the same.
+It recognises a council's tasks by the words of prompts.yml. A judge ranks answers by their text, not by their letters
+or order: every council on the same question has the same result.
 
 `python -m tests.wire.council_model --script FILE --log FILE` serves it as a process of its own, which prints
-its port. The script is {"latency_s": {"m1 answer": 0.2}, "once": {"m4 answer": {Reply}}}; of each call that is
-answered the log has {"model", "task", "state"}, first "asked", then "done".
+its port. The script is {"latency_s": {"m1 answer": 0.2}, "once": {"m4 answer": {Reply}}}; for each answered call, the
+log has {"model", "task", "state"}, first "asked", then "done".
 """
 
 from __future__ import annotations
@@ -71,14 +71,14 @@ class Call(NamedTuple):
 
     @property
     def step(self) -> str:
-        """The durable step that stores it; seat n is the model m<n>."""
+        """The name of the durable step that stores the call; seat n is the model m<n>."""
         alone = self.task.startswith("research") or self.task in ("attack", "synthesis")
         first, _, again = self.task.partition("-")
         return self.task if alone else f"{first}-{self.model[1:]}" + (f"-{again}" if again else "")
 
 
 def call_of(body: Body) -> Call:
-    """Which model is asked for what."""
+    """The model and the task of a request."""
     model, last = str(body["model"]), str(body["messages"][-1]["content"])
     system = "".join(str(message["content"]) for message in body["messages"] if message["role"] == "system")
     if "as its researcher" in system:
@@ -91,8 +91,8 @@ def call_of(body: Body) -> Call:
 
 @dataclass
 class CouncilModel:
-    """`once` is what a call is answered the next times, one reply a time; `asked` and `done` count answers
-    that were begun and that were sent to their end. `prompts` has all the words of each request.
+    """`once` has the next replies to a call, used one at a time; `asked` and `done` count answers that were begun and
+    that were sent completely. `prompts` has all the words of each request.
     """
 
     latency_s: dict[Call, float] = field(default_factory=dict)
@@ -153,7 +153,7 @@ def said(call: Call) -> str:
 
 
 def ballot(body: Body) -> str:
-    """A ballot that ranks as BEST does: JSON where the service was given a schema, else words."""
+    """A ballot with the ranking of BEST: JSON if the request has a schema, otherwise words."""
     letters = letters_of(str(body["messages"][-1]["content"]))
     ranked = [letters[name] for name in BEST if name in letters]
     critiques = dict.fromkeys(sorted(letters.values()), "Clear, and too sure of the weather.")
@@ -165,7 +165,7 @@ def ballot(body: Body) -> str:
 
 
 def letters_of(prompt: str) -> dict[str, str]:
-    """The letter of each model's answer for a judge."""
+    """The letter of each model's answer in a judge's prompt."""
     ballots: dict[str, str] = {}
     for response in _RESPONSE.findall(prompt):
         letter = _LETTER.search(response)
@@ -177,7 +177,7 @@ def letters_of(prompt: str) -> dict[str, str]:
 
 @dataclass
 class CouncilService(ChatService):
-    """The service that these models are asked at: strict, as every compatible one."""
+    """The service of these models, strict like the chat completions fake."""
 
     models: tuple[str, ...] = (*ANSWERS, "chair", "scout")
     council: CouncilModel = field(default_factory=CouncilModel)
@@ -191,7 +191,7 @@ class CouncilService(ChatService):
 
 
 def settings(base_url: str, *, members: int = 4, words: bool = True) -> str:
-    """The part of config.toml that seats this council; with `words` the last of them knows no JSON schemas."""
+    """The part of config.toml for this council; with `words` the last member knows no JSON schemas."""
     seats = [f'"local:m{n}"' for n in range(1, members)]
     seats.append(f'"{"plain" if words else "local"}:m{members}"')
     service = f'kind = "openai-compatible"\nbase_url = "{base_url}"'
@@ -212,7 +212,7 @@ model = "none"
 
 
 def main() -> None:
-    """The process: serves until it is killed."""
+    """Serve until the process is killed."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--script", type=Path, required=True)
     parser.add_argument("--log", type=Path, required=True)

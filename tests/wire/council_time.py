@@ -1,7 +1,6 @@
-"""Measures how long a council of eight takes, compared with the longest call of each stage, with the whole app in one
-process.
+"""Measures the time of a council of eight against the longest call of each stage, with the app in one process.
 
-The benchmark of the council measures with this.
+The council benchmark uses it.
 """
 
 from __future__ import annotations
@@ -46,7 +45,7 @@ class Timing(NamedTuple):
 
 
 async def timed(folder: Path) -> Timing:
-    """Convene once for practice, at no latency, then once with the latencies above. Wants an empty folder."""
+    """Hold a council without latency first, then one with the latencies above, in an empty folder."""
     council = CouncilModel()
     async with sitting(folder, council) as app:
         await convene(app, "practice")
@@ -58,7 +57,7 @@ async def timed(folder: Path) -> Timing:
 
 @asynccontextmanager
 async def sitting(folder: Path, council: CouncilModel) -> AsyncIterator[App]:
-    """An app in an empty folder in which these eight are the council."""
+    """An app in an empty folder whose council has these eight members."""
     async with CouncilService(council=council) as service:
         file = folder / "config.toml"
         file.write_text(settings(service.base_url, members=len(ANSWERS), words=False), encoding="utf-8")
@@ -72,7 +71,7 @@ async def sitting(folder: Path, council: CouncilModel) -> AsyncIterator[App]:
 
 
 def latencies() -> dict[Call, float]:
-    """Of every call of the council."""
+    """The latency of every call of the council."""
     stages = {Call("chair", "synthesis"): STAGES_S["synthesis"]}
     for n, name in enumerate(CATEGORIES, 1):
         stages[Call("scout", f"research-{name}")] = STAGES_S["research"] * n / len(CATEGORIES)

@@ -1,6 +1,6 @@
-"""What a story may do and what people then see, in the same terms for every platform.
+"""The actions of a story and what people then see, in the same terms for every platform.
 
-Each platform has one driver for its fake and the bot's process. Stories use nothing else.
+Each platform has a driver over its fake and the bot's process. Stories use only the driver.
 """
 
 from __future__ import annotations
@@ -23,21 +23,20 @@ class Post(NamedTuple):
 
 
 class Talk(Protocol):
-    """One conversation: a thread, a direct one, or an answer that one person sees."""
+    """A conversation: a thread, direct messages, or an answer that only one person sees."""
 
     def posts(self) -> list[Post]:
-        """Its messages, oldest first, without deleted ones."""
+        """The messages, oldest first, without deleted ones."""
         ...
 
     def said(self) -> list[str]:
-        """The texts of the bot's messages in it."""
+        """The texts of the bot's messages."""
         ...
 
 
 class Driver(Protocol):
-    """A platform with a table, where Ana plays and Bia is the admin, and with the bot.
-
-    `talk` is always one of this driver's own.
+    """A platform with the bot and a table, where Ana plays and Bia is the admin. `talk` always comes from the same
+    driver.
     """
 
     process: BotProcess
@@ -46,65 +45,59 @@ class Driver(Protocol):
     async def ask(
         self, person: str, question: str, *, table: int = 0, verb: str = "rules ask", **options: Any
     ) -> Talk:
-        """Ask with the platform's own command, at the root of a channel; `private=True` for an answer that nobody else
-        sees.
-        """
+        """Ask with the platform's own command in a channel, outside threads; `private=True` for a private answer."""
         ...
 
     async def command(self, person: str, line: str, *, talk: Any = None, **options: Any) -> Talk:
-        """Give any command: "rules roll", with its options by name. In a conversation, or in the channel."""
+        """Give any command, such as "rules roll", with options by name, in a conversation or in the channel."""
         ...
 
     async def mention(self, person: str, talk: Any, text: str) -> None:
-        """Write to the bot in a conversation."""
+        """Write a message that mentions the bot in a conversation."""
         ...
 
     async def say(self, person: str, talk: Any, text: str) -> None:
-        """Write in a conversation, without addressing anybody."""
+        """Write in a conversation without a mention."""
         ...
 
     async def speak(self, person: str, talk: Any, data: bytes, *, transcript: str = "") -> None:
-        """Say something in a conversation, as a recording; `transcript`: what the platform has heard itself, where it
-        can.
-        """
+        """Send a voice recording in a conversation; `transcript` is the platform's own, where it makes one."""
         ...
 
     async def direct(self, person: str, text: str) -> Talk:
-        """Write to the bot alone."""
+        """Send the bot a direct message."""
         ...
 
     async def press(self, person: str, talk: Any, action: str) -> Talk:
-        """Press the newest button of that kind; returns what only this person is then shown."""
+        """Press the newest button of that kind; returns what the presser alone sees."""
         ...
 
     async def choose(self, person: str, talk: Any, label: str) -> Talk:
-        """Press the newest button with this label; returns what only this person is then shown, or the window that it
-        opens.
-        """
+        """Press the newest button with this label; returns what the presser alone sees, or the window that opens."""
         ...
 
     async def fill(self, person: str, talk: Any, opened: Any, text: str, **options: str) -> Talk:
-        """Submit the window that a command or a press has opened in the conversation; returns where it is answered."""
+        """Submit the window that a command or a press opened; returns the conversation with the answer."""
         ...
 
     async def menu(self, person: str, talk: Any, text: str, name: str) -> Talk:
-        """Choose from the menu of the message with that text; returns what only this person is then shown."""
+        """Choose an entry in the menu of the message with that text; returns what this person alone sees."""
         ...
 
     async def edit(self, person: str, talk: Any, text: str, to: str) -> None:
-        """Edit one's own message with that text."""
+        """Edit the person's own message with that text."""
         ...
 
     def open_buttons(self, talk: Any) -> list[str]:
-        """The buttons that can be pressed in the conversation."""
+        """The labels of the buttons that can be pressed in the conversation."""
         ...
 
     def thread(self, which: Callable[[Talk], bool]) -> Talk:
-        """The only thread under the channel of which this is true, once there is one."""
+        """Wait for the only thread of the channel for which `which` is true."""
         ...
 
     async def delete(self, talk: Any, text: str) -> None:
-        """Delete one's own message with that text."""
+        """Delete the person's own message with that text."""
         ...
 
     async def attach(self, person: str, name: str, data: bytes, *, shelf: str) -> Talk:
@@ -112,11 +105,11 @@ class Driver(Protocol):
         ...
 
     async def redeliver(self) -> None:
-        """Let the platform deliver everything once more."""
+        """Let the platform deliver every event again."""
         ...
 
     async def restart(self, *, kill: bool = True) -> None:
-        """Kill the bot with -9 (or end it politely) and start it again; returns once it is connected."""
+        """Kill the bot with -9 (or stop it with SIGTERM) and start it again; returns once it is connected."""
         ...
 
     async def until(self, true: Callable[[], bool]) -> None:
@@ -124,30 +117,28 @@ class Driver(Protocol):
         ...
 
     async def rest(self, runs: int) -> None:
-        """Wait until this many requests in total have been received at this table, and each has ended."""
+        """Wait until this table has had this many requests in total, and each has ended."""
         ...
 
     def states(self) -> list[str]:
-        """How each of these requests has ended; "" if it has not."""
+        """The final state of each of these requests, "" if it has not ended."""
         ...
 
     def runs(self) -> list[str]:
-        """The ids of all requests that have been received, oldest first."""
+        """The ids of all received requests, oldest first."""
         ...
 
     def channel(self, table: int = 0) -> Talk:
-        """The messages at the root of a table's channel."""
+        """The messages of a table's channel outside threads."""
         ...
 
     def check(self) -> None:
-        """Check what holds at the end of every story: nobody was pinged, nothing was refused, no limit hit, no
-        traceback.
-        """
+        """Check the end of every story: nobody was pinged, nothing was refused, no rate limit was hit, no traceback."""
         ...
 
 
 def as_typed(line: str, options: dict[str, Any]) -> str:
-    """As it is typed: "rules roll", expression="1d1" is "rules roll 1d1"; what is not the verb's text is an option."""
+    """The typed line: "rules roll", expression="1d1" is "rules roll 1d1"; other values become options."""
     row = next((row for row in commands.TABLE if line == row.path), None)
     argument = row.argument.name.split() if row and row.argument else []
     words = [line]

@@ -18,9 +18,9 @@ ENDED = ("done", "failed", "stopped")
 
 
 class Event(NamedTuple):
-    """What a person did at `at`. `acked`: seconds until a process acknowledged it. `reachable`: a process could be
-    reached all that time. `stopped`: a Stop was acknowledged while its answer was being written. `told`: what the
-    person was shown instead of an answer.
+    """A person's action at `at`. `acked`: seconds until a process acknowledged it. `reachable`: a process could be
+    reached all that time. `stopped`: a Stop was acknowledged while the answer was being written. `told`: what the
+    person saw instead of an answer.
     """
 
     key: str
@@ -75,7 +75,7 @@ class Write(NamedTuple):
 
 
 class TakeOver(NamedTuple):
-    """How long after the end of a process's lease another one went on with a run of its, and when."""
+    """How long after the end of a process's lease another process continued one of its runs, and when."""
 
     run: str
     fault: str
@@ -131,12 +131,12 @@ def violations(history: History) -> list[Violation]:
 
 
 def unavoidable(history: History) -> list[str]:
-    """The keys of answers that were posted twice because the first post was cut before its id was kept."""
+    """The keys of answers that were posted twice because the first post was cut off before its id was stored."""
     return [key for key, answers in _by_key(history).items() if len(answers) > 1 and _cut(history, answers)]
 
 
 def paid_again(history: History) -> list[Paid]:
-    """Calls that were made again because the first ended while something was cut off, before that could be kept."""
+    """Calls that were repeated because the first one ended during a cut, before its result could be stored."""
     return [
         earlier
         for paid in _same(history.paid, lambda paid: (paid.key, paid.step))
@@ -146,7 +146,7 @@ def paid_again(history: History) -> list[Paid]:
 
 
 def struck_meanwhile(history: History, taken: TakeOver) -> bool:
-    """Whether another fault began while the run was to be taken over: it may have struck the one that did so."""
+    """Whether another fault began during the takeover: it may have hit the process that took over."""
     return any(taken.at - taken.seconds + 0.5 < began + 1 < taken.at for began, _ in history.cut)
 
 
@@ -216,8 +216,8 @@ def _of_payments(history: History) -> list[Violation]:
 
 
 def heard_out_of_order(history: History) -> list[tuple[str, str]]:
-    """Keys of neighbours in a place that reached the inbox in another order than they were sent: where the platform
-    gave the earlier one to a process that could not acknowledge it, it delivers it again after the later one.
+    """Keys of neighbouring events of a place that reached the inbox in the wrong order: the platform gave the earlier
+    one to a process that could not acknowledge it, and delivered it again after the later one.
     """
     arrived = {run.key: n for n, run in enumerate(history.runs)}
     return [
@@ -264,7 +264,7 @@ Moment = TypeVar("Moment", Paid, Call)
 
 
 def _same(moments: Sequence[Moment], of: Callable[[Moment], tuple[str, str]]) -> Iterable[list[Moment]]:
-    """Those of the same, each sorted by time."""
+    """Group the moments by key, each group sorted by time."""
     same: dict[tuple[str, str], list[Moment]] = defaultdict(list)
     for moment in sorted(moments, key=lambda moment: moment.at):
         same[of(moment)].append(moment)
@@ -276,7 +276,7 @@ def _within(windows: Sequence[tuple[float, float]], at: float) -> bool:
 
 
 def _cut(history: History, answers: list[Answer]) -> bool:
-    """Whether each repetition but the last was posted while something was cut off."""
+    """Whether every post of the answer except the last was made during a cut."""
     return all(_within(history.cut, at) for at in sorted(answer.at for answer in answers)[:-1])
 
 

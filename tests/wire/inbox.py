@@ -1,4 +1,4 @@
-"""Reads the bot's inbox for the tests: which requests came since a table was taken, and how each has ended."""
+"""Reads the bot's inbox for the tests: the requests since a table was taken, and how each has ended."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ ENDED = ("done", "failed", "stopped")
 
 
 def query(first: int) -> str:
-    """For the (run, state) of each request after the one numbered `first`, oldest first."""
+    """The SQL for (run, state) of each request after number `first`, oldest first."""
     return f"SELECT id, state FROM inbox WHERE seq > {first} ORDER BY seq"
 
 
@@ -29,7 +29,7 @@ def rows_of(data: Path, query: str) -> list[tuple[Any, ...]]:
 
 
 def requests(data: Path, first: int) -> list[tuple[str, str]]:
-    """(run, state) as above, of a bot that is at work; "" for a state while it has not ended, or is not shown."""
+    """(run, state) as above for a running bot; the state is "" until the run has ended and its end is shown."""
     rows = rows_of(
         data,
         f"SELECT id, state, id IN (SELECT run_id FROM unshown) FROM inbox WHERE seq > {first} ORDER BY seq",
@@ -38,7 +38,7 @@ def requests(data: Path, first: int) -> list[tuple[str, str]]:
 
 
 def owed(data: Path) -> set[str]:
-    """The ended runs of which something is not on the screen yet."""
+    """The ended runs whose end is not fully shown yet."""
     return {run for (run,) in rows_of(data, "SELECT run_id FROM unshown")}
 
 

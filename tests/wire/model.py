@@ -1,4 +1,4 @@
-"""The model in the stories: the strict fake service, which answers from its queue, otherwise always the same.
+"""The model in the stories: the strict fake service, which answers from its queue, then with a default.
 
 Knows no platform.
 """
@@ -57,9 +57,8 @@ class Answerer:
         return self.queue.pop(0) if self.queue else self.usual
 
     def hold(self, text: str = ANSWER, at: int = 18) -> Gate:
-        """Hold the next answer after `at` pieces, until the event is set.
-
-        Slack is shown the beginning of a line once that is too long to become a table's header.
+        """Hold the next answer after `at` pieces, until the event is set. Slack gets the beginning of a line once it
+        is too long to become a table's header.
         """
         gate = Gate()
         self.queue.append(Reply(text, gates={at: gate}, delay_s=0.01))
@@ -82,7 +81,7 @@ def service(answerer: Answerer) -> ChatService:
 
 
 def settings(base_url: str, *, extract: bool = False) -> str:
-    """The part of config.toml that has this service answer, books searched by their words, and no scene looked into."""
+    """The part of config.toml with this service, lexical search only, and no extraction from scenes."""
     return (
         f'[providers.local]\nkind = "openai-compatible"\nbase_url = "{base_url}"\n'
         '[roles]\nanswerer = "local:small"\ntranscriber = "local:whisper-1"\n[embedding]\nmodel = "none"\n'

@@ -1,4 +1,4 @@
-"""The driver of a bot that reads everything aloud; on Discord in a voice channel of each table, where Ana listens."""
+"""The driver of a bot that reads everything aloud; on Discord, Ana listens in a voice channel of each table."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ LOG_CHARS = 4_000
 
 
 class DiscordTalk:
-    """Messages of the fake, as a conversation. `messages` finds them whenever somebody looks."""
+    """A conversation over messages of the fake; `messages` returns the present ones."""
 
     def __init__(self, messages: Callable[[], list[Any]], home: Callable[[], Any], asked: Any = None) -> None:
         self._messages = messages
@@ -46,7 +46,7 @@ class DiscordTalk:
 
 
 def actions(message: Any) -> tuple[str, ...]:
-    """What its buttons do: the first word of their custom_ids."""
+    """The actions of the buttons: the first word of their custom_ids."""
     return tuple(button.custom_id.split(":")[0] for button in message.buttons if button.custom_id)
 
 
@@ -69,14 +69,14 @@ class OnDiscord:
         self.first = 0
 
     def crowd(self, number: int) -> list[Any]:
-        """People of the first guild; a person who asks only once is never asked to slow down."""
+        """People of the first guild; a person who asks only once is never rate limited."""
         people = [self.discord.user(f"Guest {n}") for n in range(number)]
         for person in people:
             self.guilds[0].join(person)
         return people
 
     def settings(self) -> str:
-        """The part of config.toml that points the client here."""
+        """The part of config.toml that points the client to this fake."""
         return (
             f'[discord]\ntoken_env = "{TOKEN_ENV}"\napplication_id = {self.discord.application_id}\n'
             f'api_base = "{self.discord.api}"\ngateway_url = "{self.discord.gateway_url}"\n'
@@ -86,15 +86,15 @@ class OnDiscord:
         return {TOKEN_ENV: self.discord.token}
 
     def invite(self, guild: Any) -> None:
-        """The bot joins a guild that has its channels already."""
+        """Let the bot join a guild with its channels."""
         bot = self.discord.world.bot
         guild.home, guild.members[bot.id] = True, Member(bot, [guild.bot_role], frozenset(), time.time())
-        # Only of guilds that were there already Discord says whether they are available.
+        # Discord sends `unavailable` only for guilds that the bot was already in.
         joined = {name: value for name, value in guild.create_payload().items() if name != "unavailable"}
         self.discord.gateway.emit("GUILD_CREATE", joined, guild=guild)
 
     async def invited(self) -> tuple[Any, DiscordTalk]:
-        """A guild of Bia's lets the bot in: its channel, and what is said there."""
+        """Invite the bot into a new guild of Bia's; returns the channel and its conversation."""
         await self.settled()
         guild = self.discord.guild("Newcomers", bot=False)
         guild.join(self.people["Bia"], manage=True)
@@ -103,12 +103,12 @@ class OnDiscord:
         return channel, DiscordTalk(lambda: channel.messages, lambda: channel)
 
     def books(self, folder: Path) -> dict[str, list[Path]]:
-        """Of each table, and of Ana's own space, which direct messages and the bot's guests have."""
+        """The books of each table, and of Ana's own space for direct messages and user installs."""
         first, other = (str(guild.id) for guild in self.guilds)
         return {first: [LANTERNS], other: [second(folder)], f"user:{self.people['Ana'].id}": [LANTERNS]}
 
     async def furnish(self, data: Path) -> None:
-        """Discord itself says where the bot is."""
+        """Do nothing: Discord itself says which guilds the bot is in."""
 
     async def sit(self) -> None:
         """Wait until the bot is connected, and ignore what happened at other tables."""
@@ -122,7 +122,7 @@ class OnDiscord:
         self.discord.asked.clear()
 
     def voice(self, person: str = "Ana", *, table: int = 0, name: str = "Table talk") -> Listener:
-        """A person in a voice channel of the guild, which is made where there is none: they hear what is said there."""
+        """Put a person into the guild's voice channel, which is created if needed; returns the listener."""
         guild = self.guilds[table]
         channel = next((channel for channel in guild.channels if channel.name == name), None) or guild.voice(
             name
@@ -143,12 +143,12 @@ class OnDiscord:
                 await asyncio.sleep(0.02)
 
     async def settled(self) -> None:
-        """Wait until the client has taken stock of its guilds: only from then on one is new to it."""
+        """Wait until the client knows its guilds: only then does it welcome new ones."""
         async with asyncio.timeout(PATIENCE_S):
             while "On Discord as" not in self.process.log(whole=True):  # noqa: ASYNC110 - a process shows no more
                 await asyncio.sleep(0.02)
 
-    # What a story does.
+    # Actions of a story
 
     async def ask(
         self, person: str, question: str, *, table: int = 0, verb: str = "rules ask", **options: Any
@@ -177,7 +177,7 @@ class OnDiscord:
         await self.discord.say(self.people[person], talk.home(), text)
 
     async def speak(self, person: str, talk: DiscordTalk, data: bytes, *, transcript: str = "") -> None:
-        """As a reply to what the bot has said: nobody can be named in a voice message."""
+        """Speak as a reply to the bot's message: a voice message cannot contain a mention."""
         bots = [message for message in talk.messages() if message.author.bot]
         await self.discord.speak(self.people[person], talk.home(), data, 2.0, reply_to=bots[-1])
 
@@ -281,7 +281,7 @@ class OnDiscord:
         channel = self.channels[table]
         return DiscordTalk(lambda: channel.messages, lambda: channel)
 
-    # What can be seen.
+    # What people see
 
     def talk(self, asked: Any, channel: Any, *, private: bool = False) -> DiscordTalk:
         """The conversation in which an interaction is answered: its own response, or the thread opened from it."""
@@ -311,8 +311,8 @@ class OnDiscord:
         logged = log + (file.read_text(encoding="utf-8") if file.exists() else "")
         secrets = [self.discord.token, *(asked.token for asked in self.discord.asked.values())]
         secrets += [hook.token for hook in self.discord.hooks.values()]
-        assert not [secret for secret in secrets if secret in logged], "tokens are never written down"
-        # What was killed before it acknowledged a command can't answer it there: 10015.
+        assert not [secret for secret in secrets if secret in logged], "tokens are never logged"
+        # A process killed before it acknowledged a command cannot answer it there: 10015.
         unheard = [asked.token for asked in self.discord.asked.values() if asked.acked is None]
         refused = [
             refusal
@@ -320,7 +320,7 @@ class OnDiscord:
             if not (refusal.code == 10015 and any(token in refusal.path for token in unheard))
         ]
         assert not refused, refused
-        # A process that follows a killed one within a second cannot know what that one asked of the gateway's route.
+        # A process that starts within a second of a kill cannot know the earlier calls of the gateway's route.
         limited = [call for call in self.discord.calls if call.status == 429 and call.route != "/gateway/bot"]
         assert not limited, limited
         assert not self.discord.voice.violations, self.discord.voice.violations

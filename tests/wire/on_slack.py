@@ -23,7 +23,7 @@ REST_S = 2 * PATIENCE_S
 """How many seconds everything may take to finish: a channel gets one post per second."""
 CONNECTIONS = 2
 LOG_CHARS = 4_000
-BURST_S = 5.0  # until Slack allows as many posts in a row again as it does at first
+BURST_S = 5.0  # until Slack allows a full burst of posts again
 ENVIRONMENT = ("bot_token", "app_token", "signing_secret", "client_id", "client_secret")
 AFTER_A_RESTART = {
     ("chat.update", "streaming_state_conflict"),
@@ -53,18 +53,18 @@ class OnSlack:
         self.process: BotProcess
         self.begun: list[float] = []
         self.first = 0
-        # A clip may have been deleted with its scene before its request is taken back.
+        # A clip may have been deleted with its scene before its request is withdrawn.
         self.unavoidable: set[tuple[str, str]] = {("chat.delete", "message_not_found")}
 
     def workspace(self) -> Team:
         return self.slack.workspace("Table")
 
     def crowd(self, number: int) -> list[User]:
-        """People of the first workspace; a person who asks only once is never asked to slow down."""
+        """People of the first workspace; a person who asks only once is never rate limited."""
         return [self.teams[0].user(f"Guest {n}") for n in range(number)]
 
     def settings(self) -> str:
-        """The part of config.toml that points the clients here."""
+        """The part of config.toml that points the clients to this fake."""
         names = "".join(f'{name}_env = "{variable}"\n' for name, variable in _variables().items())
         return f'[slack]\n{names}api_base = "{self.slack.api.rstrip("/")}"\nconnections = {CONNECTIONS}\n'
 
@@ -72,12 +72,12 @@ class OnSlack:
         return {variable: getattr(self.slack, name) for name, variable in _variables().items()}
 
     def books(self, folder: Path) -> dict[str, list[Path]]:
-        """Of each workspace, whose people's direct messages are in it, too."""
+        """The books of each workspace, which direct messages share."""
         first, other = (team.id for team in self.teams)
         return {first: [LANTERNS], other: [second(folder)]}
 
     async def furnish(self, data: Path) -> None:
-        """The app is in all workspaces of the fake."""
+        """Store the app's installation in every workspace but the first, whose token is in the environment."""
         teams = list(self.slack.world.teams.values())
         await install(data, self.slack.client_id, teams[1:])
 
@@ -105,7 +105,7 @@ class OnSlack:
                 assert self.process.alive, self.process.log()
                 await asyncio.sleep(0.02)
 
-    # What a story does.
+    # Actions of a story
 
     async def ask(
         self, person: str, question: str, *, table: int = 0, verb: str = "rules ask", **options: Any
@@ -119,7 +119,7 @@ class OnSlack:
     async def command(
         self, person: str, line: str, *, talk: SlackTalk | None = None, **options: Any
     ) -> SlackTalk:
-        """In a thread Slack knows no commands: there the line is written to the bot."""
+        """Give a command; in a thread, where Slack has no commands, write the line to the bot."""
         user = self.people[person]
         text = as_typed(line, options)
         if talk is not None and talk.root is not None:
@@ -132,7 +132,7 @@ class OnSlack:
         return private_talk
 
     async def typed(self, user: User, channel: Channel, verb: str, text: str, **options: Any) -> Any:
-        """A slash command with a text; what the fake sent for it."""
+        """Use a slash command with a text; returns the fake's delivery."""
         work, _, name = verb.partition(" ")
         return await self.slack.command(user, channel, f"/{work}", as_typed(f"{name} {text}", options))
 
@@ -180,7 +180,7 @@ class OnSlack:
             await self.slack.press(user, message, action_id)
         else:
             assert talk.root is not None
-            # Words that were held back may go out before the bot has heard that Slack has ended its stream.
+            # Held-back words may be sent before the bot learns that Slack has ended its stream.
             self.unavoidable |= {("chat.appendStream", "stopped_by_user")}
             await self.slack.stop_session(user, talk.root)
         return private_talk
@@ -242,7 +242,7 @@ class OnSlack:
         await self.slack.delete(message)
 
     async def attach(self, person: str, name: str, data: bytes, *, shelf: str) -> SlackTalk:
-        """Send a message with the file, and a mention that says where it belongs."""
+        """Send the file in a message that mentions the bot and names the shelf."""
         user = self.people[person]
         private_talk = self.told(user, self.channels[0])
         text = f"library add --shelf {shelf}"
@@ -251,7 +251,7 @@ class OnSlack:
 
     async def redeliver(self) -> None:
         """Repeat events as Slack does; what Slack sends only once is sent on another socket, too."""
-        # Earlier tries may have gone to a process that was killed before it acknowledged them.
+        # Earlier deliveries may have gone to a process that was killed before it acknowledged them.
         deliveries = [(sent, len(sent.tries)) for sent in self.slack.sent]
         for sent, _ in deliveries:
             if sent.kind == "events_api":
@@ -302,10 +302,10 @@ class OnSlack:
         channel = self.channels[table]
         return SlackTalk(self.slack, channel, lambda: public(channel.messages))
 
-    # What can be seen.
+    # What people see
 
     def next(self, channel: Channel, question: str) -> SlackTalk:
-        """The thread under the bot's next message at the root of the channel that has the question in it."""
+        """The thread under the bot's next channel message that contains the question."""
         before = set(channel.posts)
 
         def root() -> Message | None:
@@ -319,7 +319,7 @@ class OnSlack:
         return self.under(root, channel)
 
     def under(self, root: Callable[[], Message | None], channel: Channel) -> SlackTalk:
-        """The thread under a message that may still have to be posted; the message itself is not of it."""
+        """The thread under a message that may not be posted yet, without the message itself."""
 
         def messages() -> list[Message]:
             return public(root_message.thread) if (root_message := root()) is not None else []
@@ -327,7 +327,7 @@ class OnSlack:
         return SlackTalk(self.slack, channel, messages, root)
 
     def told(self, user: User, channel: Channel, root: Message | None = None) -> SlackTalk:
-        """What the bot says from now on there or to this person alone, including windows."""
+        """The bot's later messages there and to this person alone, including windows."""
         before, windows = set(channel.posts), len(self.slack.views)
 
         def messages() -> list[Message]:
@@ -361,13 +361,13 @@ class OnSlack:
         kept += file.read_text(encoding="utf-8") if file.exists() else ""
         secrets = [slack.app_token, slack.signing_secret, slack.client_secret]
         secrets += [team.bot_token for team in slack.world.teams.values()]
-        secrets += list(slack.hooks.all)  # what makes a response_url one
-        assert not [secret for secret in secrets if secret in kept], "secrets are never written down"
+        secrets += list(slack.hooks.all)  # the path of every response_url
+        assert not [secret for secret in secrets if secret in kept], "secrets are never logged"
         refused = [
             refusal for refusal in slack.refused if (refusal.method, refusal.error) not in self.unavoidable
         ]
         assert not refused, refused
-        # A new process does not know what the one before it has posted; Slack tells it to wait, and it does.
+        # A new process does not know what the previous one has posted: Slack tells it to wait, and it waits.
         limited = [
             wait for wait in slack.limited if not any(0 <= wait.at - at < BURST_S for at in self.begun)
         ]

@@ -1,4 +1,4 @@
-"""The driver of the stories on Slack where the app is reached or installed otherwise: over HTTP, in an organisation."""
+"""The drivers of the stories on Slack over HTTP, and in an organisation that installed the app as a whole."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from tests.wire.model import Answerer
 from tests.wire.on_slack import OnSlack
 
 EVENTS = "/slack/events"
-# Ports below those that Linux takes for outgoing connections (net.ipv4.ip_local_port_range): a server that is
-# stopped and started again finds its port free.
+# Ports below those that Linux uses for outgoing connections (net.ipv4.ip_local_port_range): a server that restarts
+# finds its port free.
 LOWEST_PORT, HIGHEST_PORT = 20_000, 32_000
 
 
 class OverHttp(OnSlack):
-    """The same where Slack posts signed requests, and each workspace comes to the bot's page to install the app."""
+    """Slack posts signed requests, and each workspace installs the app from the bot's page."""
 
     @property
     def root(self) -> str:
@@ -44,7 +44,7 @@ class OverHttp(OnSlack):
                 await self.sit_down(team, people)
 
     async def sit_down(self, team: Team, people: dict[str, User]) -> None:
-        """Bia lets the bot into the workspace."""
+        """Let Bia install the app in the workspace."""
         reply = await self.slack.install(people["Bia"], f"{self.root}/slack/install")
         assert reply.status == 200, (team, reply)
 
@@ -55,11 +55,11 @@ class OverHttp(OnSlack):
                 await asyncio.sleep(0.02)
 
     async def gone(self) -> None:
-        """Nothing of it is left once the process has ended."""
+        """Wait until the process has ended and its port is free."""
 
 
 class InAnOrganisation(OnSlack):
-    """All workspaces are those of one organisation, which has let the bot in for all of them."""
+    """All workspaces belong to one organisation, which has installed the app for all of them."""
 
     def __init__(self, slack: FakeSlack, answerer: Answerer) -> None:
         organisations = slack.world.enterprises
@@ -71,7 +71,7 @@ class InAnOrganisation(OnSlack):
         return self.slack.workspace("Table", self.organisation, installed=False)
 
     async def furnish(self, data: Path) -> None:
-        """The token is good in all of them."""
+        """Store the organisation's installation, whose token is valid in all workspaces."""
 
 
 async def _healthy(http: aiohttp.ClientSession, url: str) -> bool:
@@ -83,7 +83,7 @@ async def _healthy(http: aiohttp.ClientSession, url: str) -> bool:
 
 
 def free_port() -> int:
-    """A port that is free now, and that the system gives to nobody else meanwhile."""
+    """A free port that the system does not assign to other programs."""
     while True:
         port = random.SystemRandom().randrange(LOWEST_PORT, HIGHEST_PORT)
         with socket.socket() as trial:

@@ -38,7 +38,7 @@ LOOK_S = 0.01
 
 
 class ChatProcess(BotProcess):
-    """`chat --json` on one thread. `told` has the events of each start."""
+    """`chat --json` in one thread. `told` has the events of each start."""
 
     command = ("chat", "--json", "--thread", "t")
 
@@ -65,7 +65,7 @@ class ChatProcess(BotProcess):
             lambda: asyncio.StreamReaderProtocol(lines), os.fdopen(number, "rb")
         )
         async for line in lines:
-            if line.endswith(b"\n"):  # else the kill cut it off
+            if line.endswith(b"\n"):  # otherwise the kill cut the line off
                 events.append(json.loads(line))
 
     def type(self, line: str) -> None:
@@ -74,7 +74,7 @@ class ChatProcess(BotProcess):
             self._stdin.write(f"{line}\n".encode())
 
     async def leave(self) -> int:
-        """The end of input."""
+        """Close the input."""
         assert self._stdin is not None
         self._stdin.close()
         return await self.gone()
@@ -87,12 +87,12 @@ class ChatProcess(BotProcess):
 
     @property
     def ended(self) -> set[str]:
-        """The runs that have told their end."""
+        """The runs whose "done" was printed."""
         return {event["run"] for events in self.told for event in events if event["event"] == "done"}
 
 
 def beside(fields: tuple[tuple[str, str], ...]) -> str:
-    """What a reader of plain text sees of an event other than text; its values are formatted by Python."""
+    """How plain text shows an event other than text, with values formatted by Python."""
     event = {name: literal_eval(value) for name, value in fields}
     if event["event"] == "citation":
         return f"[{event['n']}] {event['source']} › {event['heading']}"
@@ -100,7 +100,7 @@ def beside(fields: tuple[tuple[str, str], ...]) -> str:
 
 
 class TerminalTalk:
-    """What was said to a line, and to those that were typed in answer. `driver` knows the line of each run."""
+    """The answers to a line and to the lines typed in reply. `driver` knows the line of each run."""
 
     def __init__(self, driver: OnTerminal) -> None:
         self._process = driver.process
@@ -122,9 +122,11 @@ class TerminalTalk:
         return [text for run in self.runs() for text in self._of(run)]
 
     def _of(self, run: str) -> list[str]:
-        """By stage; what stands beside the text (sources, notices, a failure) after it."""
+        """The output by stage; sources, notices and a failure come after the text."""
         events = [event for some in self._process.told for event in some if event["run"] == run]
-        if not any(event["event"] == "stage" for event in events):  # a verb of the conversation
+        if not any(
+            event["event"] == "stage" for event in events
+        ):  # a verb of the terminal conversation itself
             return [event["text"] for event in events if "text" in event]
         stages = shown(self._process.told, run).values()
         return ["\n".join([stage.title, stage.text, *map(beside, stage.beside)]) for stage in stages]
@@ -164,7 +166,7 @@ class OnTerminal:
         self.first = newest(self.process.data)
         self._past = set(self._told())
 
-    # What a story does.
+    # Actions of a story
 
     async def ask(
         self, person: str, question: str, *, verb: str = "rules ask", **options: Any
@@ -182,12 +184,13 @@ class OnTerminal:
             groups = [
                 event for run in talk.runs() for event in self._events(run) if event["event"] == "choices"
             ]
-            return self._type(groups[-2]["choices"][0]["command"], talk)  # above what else can be done
+            # Choices come before the other actions.
+            return self._type(groups[-2]["choices"][0]["command"], talk)
         await self.until(lambda: any(action in post.actions for post in talk.posts()))
         return self._type(f"/{action}")
 
     async def choose(self, person: str, talk: TerminalTalk, label: str) -> TerminalTalk:
-        """Type its line."""
+        """Type the choice's line."""
 
         def lines() -> list[str]:
             groups = [
@@ -210,7 +213,7 @@ class OnTerminal:
         return self._type(text, talk or opened)
 
     async def redeliver(self) -> None:
-        """What was received and is not ended is taken up by the next process: nothing, here."""
+        """Do nothing: the next process continues unfinished requests by itself."""
         await self.restart(kill=False)
 
     async def restart(self, *, kill: bool = True) -> None:
@@ -233,7 +236,7 @@ class OnTerminal:
     def channel(self, table: int = 0) -> Any:
         return Lines([line for line, _ in self.lines])
 
-    # What can be seen.
+    # What people see
 
     def _type(self, line: str, talk: TerminalTalk | None = None) -> TerminalTalk:
         talk = talk or TerminalTalk(self)
@@ -245,7 +248,7 @@ class OnTerminal:
         return [event for events in self.process.told for event in events if event["run"] == run]
 
     def begun(self) -> list[str]:
-        """The runs that have told something, in the order of the lines: one is over before the next begins."""
+        """The runs with output, in the order of the lines: each ends before the next begins."""
         return [run for run in self._told() if run not in self._past]
 
     def _told(self) -> list[str]:
@@ -266,7 +269,7 @@ class OnTerminal:
 
 
 class Lines:
-    """What was typed, which everybody who looks sees."""
+    """The typed lines as a conversation."""
 
     def __init__(self, typed: list[str]) -> None:
         self._typed = typed

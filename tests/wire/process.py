@@ -1,6 +1,6 @@
-"""`python -m bot run` in a process of its own, started as a user starts it, which a test may kill at any instant.
+"""`python -m bot run` as a user starts it, in a process that a test may kill at any instant.
 
-Knows no platform: what is said over the wire is the fakes' business.
+It knows no platform: the fakes handle the traffic.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class BotProcess:
             self._process = await asyncio.to_thread(self._begun, files)
 
     def _begun(self, files: tuple[int, int, int]) -> BotFork | subprocess.Popen[bytes]:
-        """It, with these as its standard files."""
+        """Start the process with these standard files."""
         return BotFork(self._arguments, self._environ, ROOT, files)
 
     @property
@@ -77,11 +77,11 @@ class BotProcess:
         return await self._end(signal.SIGTERM)
 
     def mark(self) -> None:
-        """Let `log` return only what is written from now on."""
+        """Let `log` return only later lines."""
         self._from = self._log.stat().st_size if self._log.exists() else 0
 
     def log(self, *, whole: bool = False) -> str:
-        """What it and those before it on the same data wrote since the mark, or ever."""
+        """The log of this process and its predecessors on the same data, since the mark if there is one."""
         if not self._log.exists():
             return ""
         return self._log.read_bytes()[0 if whole else self._from :].decode("utf-8", errors="replace")
@@ -98,7 +98,7 @@ class BotProcess:
 
 
 class UnforkedProcess(BotProcess):
-    """A process that imports everything itself, as a user's does: for measurements, or to run it through a module."""
+    """A process that imports everything itself, as a user's does: for measurements, or to run another module."""
 
     module: tuple[str, ...] = ("bot",)
 

@@ -88,7 +88,7 @@ def several(drive: Callable[..., Any], server: Callable[[], str]) -> Callable[..
 
         async def connected(self) -> None:
             await super().connected()
-            if drive is OnSlack:  # on Discord, one of them is
+            if drive is OnSlack:  # on Discord, only one of them is connected
                 async with asyncio.timeout(PATIENCE_S):
                     while len(self.slack.sockets.live) < CONNECTIONS * PROCESSES:
                         assert self.process.alive, self.process.log()
@@ -97,9 +97,9 @@ def several(drive: Callable[..., Any], server: Callable[[], str]) -> Callable[..
         def __init__(self, *arguments: Any) -> None:
             super().__init__(*arguments)
             if drive is OnSlack:
-                # Of an event that comes to two processes, each may ask for its window.
+                # If two processes receive an event, each may request its window.
                 self.unavoidable |= {("views.open", "exchanged_trigger_id")}
-                # A process cannot know whether a message that another one has begun is still a stream.
+                # A process cannot know whether a message of another process is still a stream.
                 self.unavoidable |= {("chat.stopStream", "message_not_in_streaming_state")}
 
     urls: dict[int, str] = {}

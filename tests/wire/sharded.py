@@ -22,7 +22,7 @@ IDENTIFY_S = 5.0
 
 
 class Fleet:
-    """Processes of one bot, whose data are in a database of its own, and the guild of each shard."""
+    """Processes of one bot with a separate database, and the guild of each shard."""
 
     def __init__(self, discord: FakeDiscord, folder: Path, url: str, model: str) -> None:
         self.discord = discord
@@ -70,7 +70,7 @@ class Fleet:
             self.guests += 1
             guest = self.discord.user(
                 f"Guest {self.guests}"
-            )  # nobody is asked to slow down who asks but once
+            )  # a person who asks only once is never rate limited
             self.guilds[shard].join(guest)
             await self.discord.say(guest, self.channels[shard], f"is {shard} a number?", mention=True)
 
@@ -95,7 +95,7 @@ class Fleet:
         return found
 
     def holders(self) -> dict[int, int]:
-        """Of each process by its number at the system: how many shards it has."""
+        """The number of shards of each process, by process id."""
         rows = rows_of(
             self.data,
             "SELECT machine, count(*) FROM pg_locks JOIN pg_stat_activity USING (pid) JOIN processes"
@@ -111,7 +111,7 @@ class Fleet:
                 await asyncio.sleep(0.2)
 
     def answers(self, shard: int) -> list[str]:
-        """What the bot says on a shard's server, in the channel and its threads."""
+        """The bot's texts on a shard's server, in the channel and its threads."""
         places = [self.channels[shard], *self.channels[shard].threads]
         return [
             message.text

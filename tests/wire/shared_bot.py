@@ -1,8 +1,7 @@
 """A fake, a model and the bot's process that several tests share, one after another, each with its own table.
 
-A process takes seconds to start, and a table almost no time. What a table is (guilds, workspaces, people nobody has met
-yet) is known to the platform's driver. A bot with which a test has left something undone is closed, and another one
-opened.
+A process takes seconds to start, a table almost no time. The platform's driver knows what a table is: guilds or
+workspaces with new people. If a test leaves something unfinished, the bot is closed and a new one opened.
 """
 
 from __future__ import annotations
@@ -29,23 +28,23 @@ Books = dict[str, list[Path]]
 
 
 class Seated(Driver, Protocol):
-    """What a house needs from a driver."""
+    """The methods of a driver that a shared bot uses."""
 
     process_of: type[Any]
     """A BotProcess."""
 
     def settings(self) -> str:
-        """The part of config.toml that leads the bot to this fake."""
+        """The part of config.toml that points the bot to this fake."""
         ...
 
     def environ(self) -> dict[str, str]: ...
 
     def books(self, folder: Path) -> Books:
-        """By space; files that have to be written go into the folder."""
+        """The books by space; generated files go into the folder."""
         ...
 
     async def furnish(self, data: Path) -> None:
-        """Put everything else that the bot needs into its data folder, before its first start."""
+        """Prepare everything else in the bot's data folder before its first start."""
         ...
 
     async def begin(self, process: Any) -> None: ...
@@ -63,9 +62,8 @@ AnyDriver = TypeVar("AnyDriver", bound=Seated)
 
 
 class SharedBot(Generic[AnyDriver]):
-    """`drive` sets a table over an open fake. With `council` its models are all that there are, and nobody has books.
-
-    `prepare`: more books, by space, for the first table. With `extract` scenes of stories are looked into.
+    """`drive` makes a table on an open fake. With `council` there are only its models and no books. `prepare`: more
+    books, by space, for the first table. With `extract` the extractor reads the scenes of stories.
     """
 
     def __init__(

@@ -12,9 +12,8 @@ STOP = "stop"
 
 
 class SlackTalk:
-    """Messages of the fake, as a conversation. `messages` finds them whenever somebody looks.
-
-    `root` is the message whose thread it is, None where it stands in the channel.
+    """A conversation over messages of the fake; `messages` returns the present ones. `root` is the thread's first
+    message, or None in the channel.
     """
 
     def __init__(
@@ -51,17 +50,17 @@ class SlackTalk:
 
     @property
     def stoppable(self) -> bool:
-        """Whether Slack itself shows a stop button here."""
+        """Whether Slack shows its own stop button here."""
         session = self.slack.session(self.root) if self.root is not None else None
         return session is not None and session.status == "processing"
 
     def said(self) -> list[str]:
-        """Without what only shows how far a run is."""
+        """The texts, without those that only show a run's progress."""
         return [message.shown for message in self.messages() if message.user.bot and not is_plan(message)]
 
 
 def actions(message: Message) -> tuple[str, ...]:
-    """What its buttons do: the first word of their action_ids."""
+    """The actions of the buttons: the first word of their action_ids."""
     return tuple(element["action_id"].split(":")[0] for _, element in held(message.blocks))
 
 

@@ -1,4 +1,4 @@
-"""A bot of the real discord.py with a few commands, connected to the fake Discord: what the fake's tests drive."""
+"""A bot on the real discord.py with a few commands, connected to the fake Discord, for the fake's own tests."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ async def defer(interaction: discord.Interaction) -> None:
 
 
 class SmallBot(commands.AutoShardedBot):
-    """It notes what it hears, and does `doing` with a /hello, and `pressed` with anything pressed or sent in."""
+    """It records its events, calls `doing` for /hello, and `pressed` for presses and submitted forms."""
 
     def __init__(self, intents: discord.Intents = INTENTS, **options: Any) -> None:
         super().__init__(
@@ -98,7 +98,7 @@ class SmallBot(commands.AutoShardedBot):
         self.tree.add_command(rules)
 
     async def raw(self, method: str, path: str, body: Mapping[str, Any] | list[Any] | None = None) -> Any:
-        """A request by the bot's token, as the client's own."""
+        """Send a request with the bot's token, like the client's own."""
         more: dict[str, Any] = {} if body is None else {"json": body}
         return await self.http.request(Route(method, path), **more)
 
@@ -114,7 +114,7 @@ class Table:
     async def refused(
         self, code: int, method: str, path: str, body: Any = None, status: int | None = None
     ) -> str:
-        """That request is refused with that code, and the fake has written it down; returns why."""
+        """Check that the request is refused with this code and that the fake has recorded it; returns the reason."""
         with pytest.raises(discord.HTTPException) as caught:
             await self.bot.raw(method, path, body)
         assert caught.value.code == code
@@ -131,7 +131,7 @@ class Table:
 async def connected(
     fake: FakeDiscord, bot: SmallBot | None = None, sync: bool = True, shards: int = 1
 ) -> AsyncGenerator[SmallBot]:
-    """The bot, logged in, its commands registered, its cache filled."""
+    """The bot, logged in, with its commands registered and its cache filled."""
     bot = SmallBot() if bot is None else bot
     base, gateway = Route.BASE, DiscordWebSocket.DEFAULT_GATEWAY
     Route.BASE, DiscordWebSocket.DEFAULT_GATEWAY = fake.api, yarl.URL(fake.gateway_url)

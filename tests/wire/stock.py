@@ -1,6 +1,6 @@
-"""Books on the shelves of chosen spaces before the bot starts, put there by the product itself.
+"""The product itself puts books on the shelves of chosen spaces before the bot starts.
 
-What a person does for that on a platform (`library add` with an attachment) is a story of its own.
+A separate story covers what a person does for that on a platform (`library add` with an attachment).
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ LANTERNS = Path(__file__).resolve().parents[2] / "examples" / "lanterns.md"
 
 
 async def stock(data: Path, config: Path, books: Mapping[str, list[Path]], shelf: str = "rules") -> None:
-    """Put each space's books on its shelf of that name, in a data folder that no process uses; without vectors."""
+    """Put each space's books on its shelf of that name, without vectors, in a data folder that no process uses."""
     resources = await Resources.open(load(config, data, {}))
     try:
         for space, paths in books.items():
@@ -39,7 +39,7 @@ async def stock(data: Path, config: Path, books: Mapping[str, list[Path]], shelf
 
 
 async def install(data: Path, client_id: str, teams: Iterable[Team]) -> None:
-    """Store that Slack's workspaces have installed the app, as if each had used the bot's install page."""
+    """Store installations of the app for Slack's workspaces, as if each had used the bot's install page."""
     server = data / DATABASE
     url = server.read_text(encoding="utf-8") if server.exists() else ""
     database = await Database.open(

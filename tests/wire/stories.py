@@ -1,4 +1,4 @@
-"""What people do with the bot, written once for every platform."""
+"""What people do with the bot, written once for all platforms."""
 
 from __future__ import annotations
 
@@ -17,9 +17,8 @@ LONG = ("a 40 000 character answer",)
 
 
 def by_turns(turn: int) -> list[Any]:
-    """The stories for one of two platforms (0 or 1): in `make test` every other one, in `make test-slow` the rest.
-
-    The latter run with everything read aloud.
+    """The stories for one of two platforms (0 or 1): every other one in `make test`; the rest, read aloud, in `make
+    test-slow`.
     """
     now = {name for number, name in enumerate(STORIES) if (number + turn) % 2 == 0} | set(ON_BOTH)
     return [

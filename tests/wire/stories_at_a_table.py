@@ -1,4 +1,4 @@
-"""An evening at a table: two characters a player, sheets that change, a fight, and the game master's hidden plans.
+"""An evening at a table: two characters for each player, changing sheets, a fight, and the game master's plans.
 
 On Discord a proxy posts what one of the characters does.
 """
@@ -30,7 +30,7 @@ PLAN = "the drowned captain waits at stair"
 
 
 async def an_evening(d: Driver, turns: int, kills: int, seed: str) -> None:
-    """Play `turns` turns by three players with two characters each, with `kills` kills -9 at any moment."""
+    """Play `turns` turns of three players with two characters each, with `kills` kills -9 at random moments."""
     chance, writer = random.Random(seed), Writer()
     d.model.script = writer
     before = len(kept(d, "act"))
@@ -39,7 +39,7 @@ async def an_evening(d: Driver, turns: int, kills: int, seed: str) -> None:
         await d.rest(1)
         await _set_up(d, talk)
         hook = await _proxy(d, talk) if hasattr(d, "discord") else None
-        # However few the kills are, one comes before a proxy's message.
+        # One of the kills always comes before a proxy's message.
         strikes = {7, *chance.sample([n for n in range(1, turns + 1) if n != 7], kills - 1)}
         hit, dazed, plans = dict.fromkeys(NAMES, 0), dict[str, int](), 0
         for n in range(1, turns + 1):
@@ -97,12 +97,12 @@ async def an_evening(d: Driver, turns: int, kills: int, seed: str) -> None:
 
 
 def _acting(n: int) -> str:
-    """Who takes the turn of this number."""
+    """The character who takes this turn."""
     return SELVES[PLAYERS[n % 3]][n // 3 % 2]
 
 
 async def _set_up(d: Driver, talk: Talk) -> None:
-    """Who plays whom, what each can bear, and the order of the fight."""
+    """Set up the characters, their hit points and the order of the fight."""
     for person, names in SELVES.items():
         for name in names:
             await _command(d, person, talk, "story play", character=name)
@@ -116,7 +116,7 @@ async def _set_up(d: Driver, talk: Talk) -> None:
 
 
 async def _in_a_fight(d: Driver, talk: Talk, writer: Writer, turns: int) -> None:
-    """Each scene was told where the fight is, and it is there now: no turn was passed over or counted twice."""
+    """Check that each scene's prompt had the right turn of the fight: none was skipped or counted twice."""
     for n, told in writer.scenes:
         if n:
             ahead = ORDER[n % A_ROUND or A_ROUND]
@@ -131,7 +131,7 @@ async def _in_a_fight(d: Driver, talk: Talk, writer: Writer, turns: int) -> None
 
 
 async def _proxy(d: Any, talk: Any) -> Any:
-    """The webhook of a proxy that posts what Bia does as one of her characters."""
+    """The webhook of a proxy that posts as one of Bia's characters."""
     await _command(d, BIA, talk, "story proxy", name=PROXIED)
     await d.choose(BIA, talk, "Yes, they are mine")
     await d.until(lambda: count(talk.said(), "are now turns of Bia") == 1)
@@ -139,10 +139,9 @@ async def _proxy(d: Any, talk: Any) -> Any:
 
 
 async def _proxied(d: Any, talk: Any, hook: Any, n: int, *, killed: bool) -> None:
-    """A turn that a proxy posts: behind the player's own message, which it deletes; or the bot is killed before."""
-    await seen(
-        lambda: d.states().count("") <= WAITING
-    )  # the player's own words wait for the proxy's for two seconds
+    """Take a turn through a proxy, which posts after the player's own message and deletes it."""
+    # The player's own words wait two seconds for the proxy's.
+    await seen(lambda: d.states().count("") <= WAITING)
     own = await d.discord.say(d.people[BIA], talk.home(), f"A: turn number {n}")
     if killed:
         await asyncio.sleep(0.5)
@@ -152,7 +151,7 @@ async def _proxied(d: Any, talk: Any, hook: Any, n: int, *, killed: bool) -> Non
 
 
 async def _asked(d: Driver, asking: Awaitable[T]) -> T:
-    """Ask, once few others wait, and wait until the request is kept: what comes next is asked behind it."""
+    """Ask once few others wait, and wait until the request is stored: later requests queue behind it."""
     await seen(lambda: d.states().count("") <= WAITING)
     before = len(d.runs())
     result = await asking
@@ -165,13 +164,13 @@ async def _command(d: Driver, person: str, talk: Talk, line: str, **options: str
 
 
 async def _bind(d: Any) -> None:
-    """On Slack a command in a thread is read by all: there the game master's screen is a direct message."""
+    """Give the game master's screen direct messages on Slack, where everybody could read a command in a thread."""
     if hasattr(d, "slack"):
         await _asked(d, d.direct(ANA, "story screen"))
 
 
 async def _plan(d: Any, talk: Talk, text: str = "") -> Talk:
-    """Keep a plan; without a text, read them all."""
+    """Store a plan; without a text, read all plans."""
     if hasattr(d, "slack"):
         direct: Talk = await _asked(d, d.direct(ANA, f"story plan {text}".strip()))
         return direct

@@ -1,7 +1,7 @@
-"""What people see of a council, told once for every platform.
+"""What people see of a council, written once for all platforms.
 
-A story is a coroutine over a `Driver` and the council's models; `COUNCIL_STORIES` has them by name, as in stories. Four
-sit in it, m1 to m4, and every judge ranks them alike: see council_model.
+A story is a coroutine over a `Driver` and the council's models; `COUNCIL_STORIES` has them by name, as in stories.
+The council has four members, m1 to m4, and every judge ranks them alike: see council_model.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ async def convene(d: Driver, person: str = ANA, *, research: str = CATEGORY, **o
 
 
 def title(text: str) -> str:
-    """What a message is headed by."""
+    """The title of a message."""
     return text.partition("\n")[0].strip("#*_ ")
 
 
@@ -62,7 +62,7 @@ def titles(talk: Talk) -> list[str]:
 
 
 def shown(talk: Talk) -> list[str]:
-    """Whose answers are to be seen."""
+    """The members whose answers are visible."""
     return [name for name in MEMBERS if count(talk.said(), ANSWERS[name])]
 
 
@@ -71,14 +71,13 @@ def stoppable(talk: Talk) -> bool:
 
 
 def kept(d: Driver, run: str) -> set[str]:
-    """The names of the steps of a run that are not to be done again."""
+    """The names of the stored steps of a run."""
     query = f"SELECT function_name FROM operation_outputs WHERE workflow_uuid = '{run}'"
     return {name for (name,) in live(d.process.data / "engine.db", query)}
 
 
 def plain(talk: Talk) -> list[list[str]]:
-    """The lines of what was said, without what differs from council to council: time, tokens, its number, who was
-    quicker."""
+    """The lines of the messages, without times, tokens, the council's number and the order of arrival."""
     spans = r"\b[\d.,]+ (?:s|seconds?|minutes?|tokens?)\b|\bno\. \w+"
     return [sorted(re.sub(r"\n?-# ↻ .*", "", re.sub(spans, "N", text)).splitlines()) for text in talk.said()]
 
@@ -93,14 +92,14 @@ async def four_stages_in_four_messages(d: Driver, council: CouncilModel) -> None
     for name in MEMBERS:
         assert answers.count(ANSWERS[name]) == 1
         assert name in ballots
-    assert not count([research, ballots, synthesis], ANSWERS["m1"]), "each answer stands where it belongs"
+    assert not count([research, ballots, synthesis], ANSWERS["m1"]), "each answer is in its stage's message"
     assert ballots.index("m2") < ballots.index("m1") < ballots.index("m3") < ballots.index("m4"), ballots
     assert SYNTHESIS in synthesis
     assert DISSENT in synthesis
-    assert "DISSENT:" not in synthesis, "what the chair is told to write is not what people read"
+    assert "DISSENT:" not in synthesis, "people do not read the chair's instructions"
     assert "4 of 4" in talk.said()[-1]
     assert not stoppable(talk)
-    assert QUESTION in "".join(post.text for post in d.channel().posts()), "everybody sees what was asked"
+    assert QUESTION in "".join(post.text for post in d.channel().posts()), "everybody sees the question"
     assert council.asked == ONE_COUNCIL
 
 
@@ -111,11 +110,11 @@ async def each_message_grows_as_its_stage_does(d: Driver, council: CouncilModel)
     await d.until(lambda: shown(talk) == ["m1", "m2", "m3"])
     assert titles(talk) == TITLES[:2]
     assert not [call for call in council.asked if call.task == "ballot"], (
-        "nobody judges before all have answered"
+        "no judge begins before all have answered"
     )
     last.set()
     await d.until(lambda: count(talk.said(), SYNTHESIS[:8]) == 1)
-    assert titles(talk) == [*TITLES[:3], WRITING], "what is not whole is not called a synthesis"
+    assert titles(talk) == [*TITLES[:3], WRITING], "an incomplete text is not called a synthesis"
     assert DISSENT not in talk.said()[-1]
     writing.set()
     await d.rest(1)
@@ -153,7 +152,7 @@ async def one_member_fails(d: Driver, council: CouncilModel) -> None:
     assert shown(talk) == ["m1", "m2", "m4"]
     assert SYNTHESIS in synthesis
     assert "3 of 4" in synthesis
-    assert not council.asked[Call("m3", "ballot")], "who could not answer is not asked to judge"
+    assert not council.asked[Call("m3", "ballot")], "a member without an answer does not judge"
     assert len(council.prompts[Call("m1", "ballot")][0].split("<response ")) == 1 + 3
 
 
@@ -166,10 +165,10 @@ async def one_garbage_ballot(d: Driver, council: CouncilModel) -> None:
     assert titles(talk) == TITLES
     ballots = talk.said()[2]
     assert "m3**: abstains" in ballots, ballots
-    assert not count(talk.said(), GARBAGE), "what it said instead is shown to who asks for it"
+    assert not count(talk.said(), GARBAGE), "its invalid ballot is shown on request"
     assert SYNTHESIS in talk.said()[-1]
     assert council.asked == ONE_COUNCIL + Counter([Call("m3", "ballot-again")]), (
-        "it is asked once more, not twice"
+        "it is asked again once, not twice"
     )
 
 
@@ -185,7 +184,7 @@ async def a_follow_up_to_a_council(d: Driver, council: CouncilModel) -> None:
     assert count(talk.said(), SYNTHESIS) == 1
     await d.mention(BIA, talk, "and with children among them?")
     await d.rest(2)
-    assert titles(talk)[count_before:] == TITLES[1:], "the follow-up is the council's, and researches nothing"
+    assert titles(talk)[count_before:] == TITLES[1:], "the council answers the follow-up, without research"
     assert SYNTHESIS in talk.said()[-1]
     for call in (Call("m1", "answer"), Call("m4", "ballot"), SYNTHESIZE):
         first, again = council.prompts[call]
@@ -207,8 +206,8 @@ async def a_council_is_stopped(d: Driver, council: CouncilModel) -> None:
     await d.rest(2)
     assert again.said()
     assert [title for title in titles(talk) if title in TITLES] == TITLES[:2]
-    assert shown(talk) == ["m1", "m2", "m3"], "what was shown stays"
-    assert {call.task for call in council.asked} == {RESEARCH.task, "answer"}, "and nothing more is paid"
+    assert shown(talk) == ["m1", "m2", "m3"], "the shown text stays"
+    assert {call.task for call in council.asked} == {RESEARCH.task, "answer"}, "and no further call is paid"
 
 
 @story
@@ -224,9 +223,9 @@ async def anybody_at_the_table_looks_closer(d: Driver, council: CouncilModel) ->
     typed = await d.command(BIA, "council show", talk=talk, what="ballots 4")
     await d.rest(3)
     ballot = "".join([*typed.said(), *talk.said()[count_before:]])
-    assert "FINAL RANKING:" in ballot, "a ballot stands as the judge wrote it"
-    assert "m2" in ballot, "and whom it meant is said below it"
-    assert council.asked == ONE_COUNCIL - Counter([RESEARCH]), "nobody is asked again for that"
+    assert "FINAL RANKING:" in ballot, "a ballot is shown as the judge wrote it"
+    assert "m2" in ballot, "and the members behind its letters are named below it"
+    assert council.asked == ONE_COUNCIL - Counter([RESEARCH]), "no model is asked again for that"
 
 
 @story
@@ -274,7 +273,9 @@ async def kill_9_in_every_stage(d: Driver, council: CouncilModel) -> None:
     await d.rest(2)
     assert plain(talk) == plain(reference)
     assert not stoppable(talk)
-    assert council.asked == ONE_COUNCIL + ONE_COUNCIL + Counter(HELD), "only what was cut off is paid again"
+    assert council.asked == ONE_COUNCIL + ONE_COUNCIL + Counter(HELD), (
+        "only the calls that were cut off are paid again"
+    )
 
 
 def stage(call: Call) -> str:

@@ -1,4 +1,4 @@
-"""Stories of questions and their answers."""
+"""Stories about questions and their answers."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ async def a_cited_answer(d: Driver) -> None:
     await d.rest(1)
     texts = talk.said()
     assert count(texts, "four hours of walking") == 1, texts
-    assert count(texts, "the Night takes the next turn") == 1, "and all of it"
+    assert count(texts, "the Night takes the next turn") == 1, "and the answer is complete"
     assert "[1]" in texts[-1]
     assert "Candles" in texts[-1], "the source is named"
-    assert QUESTION in "".join(post.text for post in d.channel().posts()), "everybody sees what was asked"
+    assert QUESTION in "".join(post.text for post in d.channel().posts()), "everybody sees the question"
     assert not [post for post in talk.posts() if "stop" in post.actions]
 
 
@@ -38,7 +38,7 @@ async def a_follow_up_by_mention_in_the_thread(d: Driver) -> None:
     (asked,) = [n for n, post in enumerate(posts) if "and while running?" in post.text and post.by == BIA]
     assert count([post.text for post in posts[:asked]], "four hours of walking") == 1
     assert count([post.text for post in posts[asked:]], "It burns for one hour of running") == 1
-    assert QUESTION in d.model.prompts[-1], "the follow-up knows what was said before"
+    assert QUESTION in d.model.prompts[-1], "the follow-up knows the earlier messages"
 
 
 @told.usual
@@ -78,7 +78,7 @@ async def retry(d: Driver) -> None:
     await d.press(BIA, talk, "retry")
     await d.rest(2)
     texts = talk.said()
-    assert count(texts, "A candle burns for") == 2, "what was stopped stays"
+    assert count(texts, "A candle burns for") == 2, "the stopped answer stays"
     assert count(texts, "the Night takes the next turn") == 1
     assert "the Night takes the next turn" in texts[-1], "and the new answer follows it"
 
@@ -91,7 +91,7 @@ async def kill_9_mid_stream(d: Driver) -> None:
     await d.restart()
     await d.rest(1)
     texts = talk.said()
-    assert count(texts, "A candle burns for") == 1, "the message goes on where it stood"
+    assert count(texts, "A candle burns for") == 1, "the message continues in the same place"
     assert count(texts, "the Night takes the next turn") == 1
     assert not [post for post in talk.posts() if "stop" in post.actions]
     assert len(d.model.prompts) == 2, "only the call that was cut off is made again"
@@ -99,7 +99,7 @@ async def kill_9_mid_stream(d: Driver) -> None:
 
 @told.usual
 async def a_40_000_character_answer(d: Driver) -> None:
-    """The bot shows as many tokens as an answer may have, and says so."""
+    """The bot shows an answer up to the limit of tokens, and says that it stops there."""
     sentences = [f"Sentence {n:04} says that a candle burns four hours of walking [1]. " for n in range(620)]
     assert sum(map(len, sentences)) > 40_000
     d.model.queue.append(Reply(pieces=sentences, delay_s=0.002))
@@ -123,7 +123,7 @@ async def a_failing_model(d: Driver) -> None:
     talk = await d.ask(ANA, QUESTION)
     await d.rest(1)
     texts = talk.said()
-    put = "Put" if isinstance(d.process, ChatProcess) else "The bot's operator must put"  # who reads it
+    put = "Put" if isinstance(d.process, ChatProcess) else "The bot's operator must put"  # the reader
     assert f"refused the API key. {put} the right key into" in texts[-1], texts
     assert "A candle burns for four hours of walking" in texts[-1], "the passages themselves are quoted"
     d.model.queue.clear()
@@ -134,7 +134,7 @@ async def a_failing_model(d: Driver) -> None:
 
 @told.usual
 async def two_tables_with_the_same_names(d: Driver) -> None:
-    """The second table's book says "six hours" where the first one's says "four"."""
+    """The second table's book says "six hours", the first one's "four"."""
     d.model.usual = Reply(status=500)
     first, second = await d.ask(ANA, QUESTION), await d.ask(ANA, QUESTION, table=1)
     await d.rest(2)
@@ -163,7 +163,7 @@ async def a_language_of_ones_own_and_then_everything_deleted(d: Driver) -> None:
     assert count(answer.said(), "Para você") == 1, answer.said()
     await d.ask(ANA, QUESTION)
     await d.rest(2)
-    await d.command(ANA, "privacy export")  # a file, which goes where each platform takes it
+    await d.command(ANA, "privacy export")  # a file, sent in the way of each platform
     await d.rest(3)
     would = await d.command(ANA, "privacy delete")
     await d.rest(4)
@@ -219,7 +219,7 @@ async def a_deleted_message(d: Driver) -> None:
     follow = await d.direct(ANA, "and while running?")
     await d.rest(2)
     assert follow.said()
-    assert QUESTION not in d.model.prompts[-1], "what was taken back is not read again"
+    assert QUESTION not in d.model.prompts[-1], "withdrawn words are not read again"
 
 
 @told.slow

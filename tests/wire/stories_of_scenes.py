@@ -1,4 +1,4 @@
-"""Stories of tables that play, with words or by voice."""
+"""Stories about tables that play, by text or by voice."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ async def a_table_plays_a_story(d: Driver) -> None:
     await d.mention(BIA, talk, "I call out three times.")
     await d.rest(2)
     assert count(talk.said(), "A gull answers from below.") == 1
-    assert "The lamp goes out at dusk." in d.model.prompts[-2], "the writer knows what was told"
+    assert "The lamp goes out at dusk." in d.model.prompts[-2], "the writer knows the earlier scenes"
     assert "I call out three times." in d.model.prompts[-2]
     d.model.queue += [Reply("The door swings open."), CHOICES]
     await d.press(ANA, talk, "choice")
@@ -51,7 +51,7 @@ async def a_scene_that_a_kill_9_cuts_off(d: Driver) -> None:
     assert count(talk.said(), "The water rises") == 1, "in the message that was there"
     shown = await d.command(ANA, "story show", talk=talk)
     await d.rest(3)
-    assert count(shown.said(), "2 scenes") == 1, "the turn was taken once"
+    assert count(shown.said(), "2 scenes") == 1, "the turn was stored once"
 
 
 @told.usual
@@ -75,7 +75,7 @@ async def a_story_that_begins_in_a_window(d: Driver) -> None:
 
 @told.usual
 async def a_window_behind_a_mention(d: Driver) -> None:
-    """A typed command cannot open a window there; a button does."""
+    """A command typed in a thread cannot open a window; its button can."""
     talk = await d.direct(ANA, "/story start --tone eerie")
     await d.rest(1)
     window = await d.choose(ANA, talk, "Fill it in…")
@@ -110,7 +110,7 @@ async def a_scene_is_forked_by_its_menu(d: Driver) -> None:
     await d.mention(ANA, talk, "I wait.")
     await d.rest(5)
     assert "The lamp goes out at dusk." in d.model.prompts[-2]
-    assert "A gull answers" not in d.model.prompts[-2], "that is another branch"
+    assert "A gull answers" not in d.model.prompts[-2], "that scene is on another branch"
 
 
 @told.usual
@@ -173,7 +173,7 @@ async def an_edited_turn_that_scenes_have_followed(d: Driver) -> None:
 
 @told.slow
 async def threads_of_branches_and_edits_between_kills(d: Driver) -> None:
-    """The bot is killed as soon as the fork is requested, when it is announced, and when the thread exists."""
+    """The bot is killed when the fork is requested, when it is announced, and when the thread exists."""
     d.model.queue += [Reply("The lamp goes out at dusk."), CHOICES]
     talk = await d.ask(ANA, PREMISE, verb="story start")
     await d.rest(1)
@@ -191,7 +191,7 @@ async def threads_of_branches_and_edits_between_kills(d: Driver) -> None:
         elif name == "The third way":
             await d.until(lambda fork=fork: bool(fork.said()))  # type: ignore[misc]
         await d.restart()
-        requests += 2  # the fork, and what begins its thread
+        requests += 2  # the fork, and the run that starts its thread
         await d.until(lambda fork=fork: count(fork.said(), "The lamp goes out at dusk.") == 1)  # type: ignore[misc]
         assert count(talk.said(), f"“{name}” continues") == 1
     assert len(d.runs()) == requests
@@ -199,7 +199,8 @@ async def threads_of_branches_and_edits_between_kills(d: Driver) -> None:
     await d.mention(ANA, talk, "I wait.")
     await d.rest(requests + 1)
     await d.edit(ANA, talk, "I knock once.", "I knock twice.")
-    await d.until(lambda: len(d.runs()) == requests + 2)  # the platform tells nobody again who was away
+    # The platform does not repeat events that the bot missed.
+    await d.until(lambda: len(d.runs()) == requests + 2)
     await d.restart()
     await d.until(lambda: count(talk.said(), "1 more scene was written after it") == 1)
     await d.choose(BIA, talk, "Change only the turn's words")
@@ -234,17 +235,17 @@ async def a_turn_is_spoken(d: Driver) -> None:
     await d.until(lambda: count(talk.said(), "The hinges give.") == 1)
     await d.until(lambda: "Play it" not in d.open_buttons(talk))
     await d.rest(3)
-    assert "I open the door, slowly." in d.model.prompts[-2], "it is a turn as if it had been typed"
+    assert "I open the door, slowly." in d.model.prompts[-2], "a spoken turn is a turn like a typed one"
     await d.redeliver()
     shown = await d.command(BIA, "story show", talk=talk)
     await d.rest(4)
     assert count(shown.said(), "2 scenes") == 1
-    assert len(d.model.ear.heard) == listened + 1, "what comes again is not listened to again"
+    assert len(d.model.ear.heard) == listened + 1, "a redelivered recording is not transcribed again"
 
 
 @told.slow
 async def spoken_turns_between_kills(d: Driver) -> None:
-    """Killed while it is listened to, and in the middle of the scene; changed in the window; without a word; left."""
+    """Kills during the transcription and during the scene; a correction in the window; silence; a shutdown."""
     d.model.queue += [Reply("The lamp goes out at dusk."), CHOICES]
     talk = await d.ask(ANA, PREMISE, verb="story start")
     await d.rest(1)
@@ -262,7 +263,8 @@ async def spoken_turns_between_kills(d: Driver) -> None:
     d.model.queue += [Reply("The hinges give. It is dark."), CHOICES]
     await d.restart()
     await d.until(lambda: count(talk.said(), "It is dark.") == 1 and "Change it…" not in d.open_buttons(talk))
-    await d.until(lambda: count(talk.said(), "The hinges give") == 1)  # the old form of a message goes last
+    # The old form of a message is deleted last.
+    await d.until(lambda: count(talk.said(), "The hinges give") == 1)
     await d.rest(3)
     assert "I open the door." in d.model.prompts[-2]
     d.model.ear.hears = "Forget it."
@@ -283,5 +285,7 @@ async def a_clip_that_the_platform_has_heard(d: Driver) -> None:
     await d.speak(ANA, talk, SPOKEN, transcript="I call out.")
     await d.until(lambda: count(talk.said(), "I call out.") == 1)
     transcribed = len(d.model.ear.heard) - listened
-    assert transcribed == (0 if "Slack" in type(d).__name__ else 1), "the platform's own transcript first"
+    assert transcribed == (0 if "Slack" in type(d).__name__ else 1), (
+        "the platform's own transcript comes first"
+    )
     await d.rest(2)

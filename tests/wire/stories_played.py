@@ -1,6 +1,6 @@
-"""Stories that a table plays while the bot is killed: no turn is lost, none is taken twice, and all keep their order.
+"""Stories that a table plays while the bot is killed: no turn is lost or repeated, and all keep their order.
 
-Told on every platform with threads, over a `Driver`; what was kept is read in the data folder.
+They run on every platform with threads, over a `Driver`; the stored rows are read in the data folder.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ KEPT = "SELECT kind, body FROM story_nodes WHERE kind IN ('act', 'scene', 'choic
 
 @dataclass
 class Writer:
-    """Writes a scene for turn number N, and offers choices; holds still where `hold` says, until the bot is killed."""
+    """Writes a scene for turn number N, and offers choices; pauses where `hold` says, until the bot is killed."""
 
     hold: str = ""
     """ "writer", "stream" or "choices"."""
@@ -57,25 +57,25 @@ def came(number: int) -> str:
 
 
 def kept(d: Driver, kind: str) -> list[dict[str, Any]]:
-    """The bodies of the story's nodes of a kind, in their order."""
+    """The bodies of the story's nodes of a kind, in order."""
     rows = live(d.process.data / "sutradhar.db", KEPT)
     return [json.loads(body) for row, body in rows if row == kind]
 
 
 async def seen(true: Callable[[], bool]) -> None:
-    """Wait for what only a data folder or the model shows, and which tells nobody."""
+    """Wait for a condition on the data folder or the model, by polling."""
     async with asyncio.timeout(PATIENCE_S):
         while not true():  # noqa: ASYNC110
             await asyncio.sleep(0.005)
 
 
 async def over(d: Driver) -> None:
-    """Wait for the end of every run: one that a restart takes up again would ask the model for the next reply."""
+    """Wait for the end of every run: a run continued after a restart would take the model's next reply."""
     await d.until(lambda: "" not in d.states())
 
 
 async def played(d: Driver, turns: int, seed: str) -> None:
-    """So many turns by three players, with a kill -9 after every A_START of them at most, anywhere in a turn."""
+    """Play `turns` turns of three players, with a kill -9 anywhere in a turn, at most A_START turns apart."""
     chance, writer = random.Random(seed), Writer()
     before = len(kept(d, "act"))
     d.model.script = writer
@@ -86,10 +86,10 @@ async def played(d: Driver, turns: int, seed: str) -> None:
         for n in range(1, turns + 1):
             await seen(lambda: d.states().count("") <= WAITING)
             await d.mention(PLAYERS[n % 3], talk, f"turn number {n}")
-            # A platform may bring two messages on two ways: the one that was kept first comes first.
+            # Two messages may arrive on two connections: the one that was stored first comes first.
             await seen(lambda n=n: len(d.runs()) == n + 1)  # type: ignore[misc]
             if n in strikes:
-                # Before the kill: what comes twice counts as a request, and a start counts anew.
+                # Before the kill: a redelivered event counts as a request, and a restart resets the count.
                 await d.redeliver()
                 await asyncio.sleep(chance.random())
                 await d.restart()
@@ -101,11 +101,11 @@ async def played(d: Driver, turns: int, seed: str) -> None:
 
 
 def in_order(d: Driver, talk: Any, writer: Writer, turns: int, before: int) -> None:
-    """Each turn once: where people see it, in what is kept, and in what the writer was told."""
+    """Check that each turn occurs once: in the messages, in the database and in the writer's prompts."""
     said = "\n".join(talk.said())
     places = [said.find(came(n)) for n in range(1, turns + 1)]
     assert -1 not in places, [n for n, place in enumerate(places, 1) if place == -1]
-    assert places == sorted(places), "in the order in which they were taken"
+    assert places == sorted(places), "in the order in which the turns were stored"
     doubled = [n for n in range(1, turns + 1) if said.count(came(n)) != 1]
     assert not doubled, doubled
     acts = [act["text"] for act in kept(d, "act")[before + 1 :]]
@@ -115,7 +115,7 @@ def in_order(d: Driver, talk: Any, writer: Writer, turns: int, before: int) -> N
     asked = [number for number, _ in writer.scenes]
     assert all(later in (earlier, earlier + 1) for earlier, later in pairwise(asked)), asked
     for number, told in writer.scenes:
-        assert number < 2 or came(number - 1) in told, "each was written on top of the one before"
+        assert number < 2 or came(number - 1) in told, "each scene continues the one before"
 
 
 INSTANTS = (
@@ -174,7 +174,7 @@ async def killed_at_each_instant_of_a_turn(d: Driver) -> None:
 
 
 async def a_place_that_closes_in_mid_scene(d: Any, close: Callable[[Any], None]) -> None:
-    """What the writer has told by then is kept, and who began the story plays it on in another thread."""
+    """The unfinished scene is stored, and the person who began the story continues it in another thread."""
     d.model.queue += [Reply("The lamp goes out at dusk."), CHOICES]
     talk = await d.ask(ANA, PREMISE, verb="story start")
     await d.rest(1)
@@ -186,7 +186,7 @@ async def a_place_that_closes_in_mid_scene(d: Any, close: Callable[[Any], None])
     gate.set()
     await d.rest(2)
     assert kept(d, "act")[-1]["text"] == "I call out."
-    # A run that is stopped is over before its work has put away what there is.
+    # A stopped run ends before its work has stored the unfinished scene.
     await seen(lambda: kept(d, "scene")[-1]["text"].startswith("A gull answers"))
     opened = await d.ask(ANA, PREMISE, table=2, verb="story open")
     await d.rest(3)

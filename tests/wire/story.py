@@ -1,4 +1,4 @@
-"""What all stories share: who takes part, what they ask, and the names under which the stories are found.
+"""What all stories share: the people, their questions, and the stories' names.
 
 A story is a coroutine over a `Driver` that asserts what people see.
 """
@@ -19,7 +19,7 @@ Story = Callable[[Driver], Awaitable[None]]
 
 
 class Told:
-    """The stories of a module by name, and those that run only with the slow tests, next to the other kills."""
+    """The stories of a module by name; the slow ones run only with the slow tests, beside the other kills."""
 
     def __init__(self) -> None:
         self.usually: dict[str, Story] = {}
@@ -35,5 +35,5 @@ class Told:
 
 
 def count(texts: list[str], words: str) -> int:
-    """How often the words occur in the texts."""
+    """The number of occurrences of the words in the texts."""
     return sum(text.count(words) for text in texts)

@@ -1,6 +1,6 @@
-"""What the tests that kill the bot check afterwards: what it had received and stored, and what was billed.
+"""Checks after a kill of the bot: what it had received and stored, and what was billed.
 
-Knows no platform: a driver has the data folder, the model, and where its table begins in the inbox.
+It knows no platform: a driver has the data folder, the model, and the table's first number in the inbox.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ def received(d: Any) -> list[tuple[str, str]]:
 
 
 def calls_when_kept(d: Any, before: int) -> int | None:
-    """How many calls had been paid when the last answer was kept, or None while it is not."""
+    """The number of paid calls when the last answer was stored, or None until it is stored."""
     run = received(d)[-1][0] if received(d) else ""
     return len(d.model.prompts) - before if (run, "answer") in steps(d.process.data) else None
 
 
 def settled(d: Any, calls: int) -> None:
-    """One entry that was counted, as for the undisturbed run; beside it only what was cut off."""
+    """Check the ledger: one counted entry, as in an undisturbed run, and otherwise only calls that were cut off."""
     database = d.process.data / "sutradhar.db"
     (reference, _), (run, state) = received(d)
     assert state == "done"

@@ -56,7 +56,7 @@ async def test_a_card_that_is_attached_becomes_a_story(platform: str, take: Take
     verb = "exchange export" if platform == "discord" else "story export"
     out = await d.command(ANA, verb, story="Mira", **{"as": "card-json"})
     await d.rest(runs + 3)
-    if platform == "terminal":  # a program's: see docs/json.md
+    if platform == "terminal":  # the exit code for programs: see docs/json.md
         [file] = [event for run in out.runs() for event in d._events(run) if event["event"] == "attachment"]
         name, data = file["name"], base64.b64decode(file["data"])
     else:
@@ -69,7 +69,9 @@ async def test_a_card_that_is_attached_becomes_a_story(platform: str, take: Take
     "platform",
     ["discord", pytest.param("slack", marks=pytest.mark.skipif(not ALL, reason="make test-kill has it"))],
 )
-async def test_a_chat_that_a_kill_9_cuts_off_is_one_story(platform: str, take: Take, tmp_path: Path) -> None:
+async def test_a_chat_import_cut_off_by_kill_9_becomes_one_story(
+    platform: str, take: Take, tmp_path: Path
+) -> None:
     d = await take(platform)
     runs, stories = len(d.states()), count(d, "stories")
     long = [{"name": "Ana", "is_user": True, "mes": f"Turn {n}."} for n in range(3_000)]
@@ -83,7 +85,7 @@ async def test_a_chat_that_a_kill_9_cuts_off_is_one_story(platform: str, take: T
 
 
 @pytest.mark.skipif(not ALL, reason="make test-kill has it")
-async def test_a_card_and_lore_that_kills_cut_off_are_there_once(take: Take, tmp_path: Path) -> None:
+async def test_a_card_and_lore_cut_off_by_kills_are_imported_once(take: Take, tmp_path: Path) -> None:
     d = await take("discord")
     runs, stories, cards = len(d.states()), count(d, "stories"), count(d, "story_cards")
     talk = await brought(d, "discord", tmp_path, "mira.png", CARD)
@@ -108,7 +110,7 @@ async def test_a_card_and_lore_that_kills_cut_off_are_there_once(take: Take, tmp
     d.check()
 
 
-async def test_a_thread_on_discord_becomes_a_story_for_whoever_began_it(take: Take) -> None:
+async def test_a_discord_threads_opener_can_turn_it_into_a_story(take: Take) -> None:
     d = await take("discord")
     ana, bia = d.people[ANA], d.people[BIA]
     thread = d.discord.thread(ana, d.channels[0], "The siege", "The mill burns.")
@@ -131,7 +133,7 @@ async def test_a_thread_on_discord_becomes_a_story_for_whoever_began_it(take: Ta
     assert "This is not a thread" in shown(d.talk(asked, d.channels[0], private=True))
 
 
-async def test_a_thread_on_slack_becomes_a_story_for_whoever_began_it(take: Take) -> None:
+async def test_a_slack_threads_opener_can_turn_it_into_a_story(take: Take) -> None:
     d = await take("slack")
     ana, bia, channel = d.people[ANA], d.people[BIA], d.channels[0]
     root = await d.slack.say(ana, channel, "The siege\nThe mill burns.")
@@ -154,7 +156,7 @@ async def test_a_thread_on_slack_becomes_a_story_for_whoever_began_it(take: Take
 
 
 @pytest.mark.parametrize("platform", ["discord", "slack"])
-async def test_a_thread_that_the_bot_opened_is_whoevers_asked_first(platform: str, take: Take) -> None:
+async def test_a_thread_opened_by_the_bot_belongs_to_the_first_asker(platform: str, take: Take) -> None:
     d = await take(platform)
     runs = len(d.states())
     talk = await d.ask(ANA, "What happens to the speed of a grappled creature?")

@@ -1,4 +1,4 @@
-"""The services of compose.yaml side by side: two bots with its settings share vectors and files."""
+"""Two bots with the settings of compose.yaml share vectors and files."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ async def test_two_bots_share_vectors_and_files(postgres: str, tmp_path: Path) -
         )
         told, _ = await added.communicate()
         assert added.returncode == 0, told.decode()
-        assert list(files.rglob("*lanterns*")) or list(files.rglob("*.md")), "its file is where all find it"
+        assert list(files.rglob("*lanterns*")) or list(files.rglob("*.md")), "its file is in the shared store"
         passages = sum(_texts(request) for request in embedder.requests)
         assert passages > 1
 
@@ -80,7 +80,7 @@ async def test_two_bots_share_vectors_and_files(postgres: str, tmp_path: Path) -
         ran, asked = set[str](), 0
         while len(ran) < 2:
             asked += 1
-            assert asked <= MOST_QUESTIONS, "one of them runs nothing"
+            assert asked <= MOST_QUESTIONS, "one of them executes no run"
             talk = await slack.ask(ANA, f"How long does a candle burn in lantern {asked}?")
             await slack.slack.until(lambda talk=talk: any("[1]" in text for text in talk.said()))  # type: ignore[misc]
             ran = {
@@ -89,7 +89,7 @@ async def test_two_bots_share_vectors_and_files(postgres: str, tmp_path: Path) -
                     data, "SELECT executor_id FROM dbos.workflow_status JOIN inbox ON workflow_uuid = id"
                 )
             }
-        # Of each question its own vector: none found the vectors of the book missing, and made them again.
+        # Only each question's own vector was made: no process found the book's vectors missing and made them again.
         assert sum(_texts(request) for request in embedder.requests) == passages + asked
         assert not any((tmp_path / f"bot-{n}" / "chroma").exists() for n in range(2))
         assert len(rows_of(data, "SELECT id FROM chunk_vectors")) == passages

@@ -33,7 +33,7 @@ def standing(name: str, **fields: Any) -> dict[str, Any]:
     return {"character": name, **fields}
 
 
-async def test_what_is_flagged_is_kept_corrected_or_written_anew(driver: Any) -> None:
+async def test_a_flagged_contradiction_is_kept_corrected_or_rewritten(driver: Any) -> None:
     d = driver
     d.model.findings += [{"characters": [standing("Bo", dead=True)]}]
     d.model.queue += [Reply("Bo sinks, and does not come up."), CHOICES]

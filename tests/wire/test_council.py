@@ -1,4 +1,4 @@
-"""Councils: in `make test` every other story, on one platform by turns; in `make test-slow` the rest, on both."""
+"""Councils: every other story in `make test`, on alternating platforms; the rest in `make test-slow`, on both."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""kill -9 during a council, in every stage and between two: it ends the same, and nothing kept is paid again."""
+"""kill -9 during a council, within and between stages: the result is the same, and no stored call is paid again."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ PLACES: dict[str, Callable[[Seats, str], bool]] = {
 
 @pytest.mark.parametrize("place", PLACES if ALL else ("ballots kept",))
 @pytest.mark.parametrize("platform", on_one_of(*reversed(PLATFORMS)))
-async def test_a_kill_at_any_stage_loses_no_council(platform: str, place: str, convened: Convened) -> None:
+async def test_a_council_survives_a_kill_at_any_stage(platform: str, place: str, convened: Convened) -> None:
     convening = d, council = await convened(platform)
     reference = await convene(d)
     await d.rest(1)
@@ -66,8 +66,10 @@ async def test_a_kill_at_any_stage_loses_no_council(platform: str, place: str, c
     await d.rest(2)
     assert plain(talk) == plain(reference)
     again = council.asked - before
-    assert not [call for call in again if call.step in safe], "what had been kept is not paid again"
+    assert not [call for call in again if call.step in safe], "stored calls are not paid again"
     twice = council.asked - ONE_COUNCIL - ONE_COUNCIL
     assert set(twice.values()) <= {1}
-    assert len({stage(call) for call in twice}) <= 1, "and of the rest what one stage was in the middle of"
+    assert len({stage(call) for call in twice}) <= 1, (
+        "and of the others, only the calls of the interrupted stage"
+    )
     d.check()

@@ -1,4 +1,4 @@
-"""A council of eight asks all of a stage at once, so that it takes as long as the slowest of each stage.
+"""A council of eight makes all calls of a stage at once, and takes as long as the slowest call of each stage.
 
 `make bench ARGS=council` measures how much longer it takes.
 """
@@ -19,7 +19,7 @@ STAGES = (
 )
 
 
-async def test_nobody_is_waited_for_before_all_of_a_stage_have_been_asked(tmp_path: Path) -> None:
+async def test_all_members_of_a_stage_are_asked_at_once(tmp_path: Path) -> None:
     council = CouncilModel()
     gates = {call: council.hold(call) for stage in STAGES for call in stage}
     async with asyncio.timeout(PATIENCE_S), sitting(tmp_path, council) as app:

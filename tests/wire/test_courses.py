@@ -1,4 +1,4 @@
-"""A course on each of the three platforms: added from an attachment, outlined, asked with tools, its lessons linked."""
+"""A course on all three platforms: added from an attachment, outlined, questioned with tools, its lessons linked."""
 
 from __future__ import annotations
 
@@ -50,7 +50,9 @@ def shown(talk: Any) -> str:
 
 
 @pytest.mark.parametrize("platform", ["discord", "slack", "terminal"])
-async def test_a_course_is_taken_in_outlined_and_asked(platform: str, take: Take, tmp_path: Path) -> None:
+async def test_a_course_can_be_added_outlined_and_questioned(
+    platform: str, take: Take, tmp_path: Path
+) -> None:
     d = await take(platform)
     runs = len(d.states())
     await taken_in(d, platform, tmp_path)
@@ -69,7 +71,7 @@ async def test_a_course_is_taken_in_outlined_and_asked(platform: str, take: Take
     asked = await d.ask(ANA, "What does a reef knot not hold?", verb="course ask")
     await d.rest(runs + 4)
     assert "It never holds two ropes of different thickness" in shown(asked)
-    if platform == "terminal":  # a program's: see docs/json.md
+    if platform == "terminal":  # the exit code for programs: see docs/json.md
         events = [event for run in asked.runs() for event in d._events(run)]
         assert [event["link"] for event in events if event["event"] == "citation"] == [
             "https://example.org/knots/2"
@@ -81,7 +83,7 @@ async def test_a_course_is_taken_in_outlined_and_asked(platform: str, take: Take
 
 
 @pytest.mark.parametrize("platform", ["discord", "slack", "terminal"])
-async def test_a_zip_of_lessons_is_a_course_and_the_broken_file_in_it_is_named(
+async def test_a_zip_of_lessons_becomes_a_course_and_its_broken_file_is_named(
     platform: str, take: Take, tmp_path: Path
 ) -> None:
     d = await take(platform)
@@ -116,7 +118,7 @@ async def test_a_zip_of_lessons_is_a_course_and_the_broken_file_in_it_is_named(
 
 
 @pytest.mark.parametrize("platform", on_one_of("slack", "discord"))
-async def test_an_answer_that_a_kill_9_cuts_off_is_whole_and_searched_once(
+async def test_an_answer_cut_off_by_kill_9_is_completed_with_one_search(
     platform: str, take: Take, tmp_path: Path
 ) -> None:
     d = await take(platform)
@@ -137,5 +139,5 @@ async def test_an_answer_that_a_kill_9_cuts_off_is_whole_and_searched_once(
     assert shown(asked).count(sentence) == 1
     assert shown(asked).count("good boat") == 1
     assert "https://example.org/knots/2" in shown(asked)
-    assert len(d.model.prompts) - before == 3, "the round of the search is not asked, nor paid, again"
+    assert len(d.model.prompts) - before == 3, "the search round is neither asked nor paid again"
     d.check()

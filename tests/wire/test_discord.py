@@ -1,4 +1,4 @@
-"""What only Discord has: threads that fill up, fall asleep or may not be opened, tokens that die, guests."""
+"""What only Discord has: archived, forbidden and too many threads, expiring tokens, and user installs."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.wire.story import ANA, BIA, QUESTION, count
 pytestmark = [pytest.mark.timeout(600), pytest.mark.asyncio(loop_scope="module")]
 
 
-async def test_a_user_install_in_a_guild_where_the_bot_is_not(driver: OnDiscord) -> None:
+async def test_a_user_install_works_in_a_guild_without_the_bot(driver: OnDiscord) -> None:
     d, discord = driver, driver.discord
     elsewhere = d.channels[0]
     asked = await discord.slash(d.people[ANA], elsewhere, "rules ask", question=QUESTION, guest=True)
@@ -29,7 +29,7 @@ async def test_a_user_install_in_a_guild_where_the_bot_is_not(driver: OnDiscord)
 
 
 async def test_a_guest_does_not_read_the_books_of_the_guild(driver: OnDiscord) -> None:
-    """Bia has no books of her own; the guild's are not hers just because she asks from there."""
+    """Bia has no books; asking from the guild does not give her access to the guild's."""
     d = driver
     asked = await d.discord.slash(d.people[BIA], d.channels[0], "rules ask", question=QUESTION, guest=True)
     await d.rest(1)
@@ -51,7 +51,7 @@ async def test_an_archived_thread_is_resumed(driver: OnDiscord) -> None:
     await d.discord.archive(thread)
     answer = await d.command(ANA, "sessions resume", session=name)
     await d.rest(2)
-    assert f"<#{thread.id}>" in answer.said()[-1], "it says where"
+    assert f"<#{thread.id}>" in answer.said()[-1], "it links to the thread"
     await d.until(lambda: not thread.archived)
     await d.mention(ANA, talk, "and while running?")
     await d.rest(3)
@@ -122,15 +122,15 @@ async def test_a_message_in_an_archived_thread_is_answered(driver: OnDiscord) ->
     "missing",
     ["CREATE_PUBLIC_THREADS", "SEND_MESSAGES_IN_THREADS", "SEND_MESSAGES", "EMBED_LINKS", "VIEW_CHANNEL"],
 )
-async def test_an_answer_comes_whatever_permission_is_missing(missing: str, driver: OnDiscord) -> None:
-    """The answer still comes, in the channel or as the answer to the command itself."""
+async def test_an_answer_arrives_whatever_permission_is_missing(missing: str, driver: OnDiscord) -> None:
+    """The answer arrives in the channel or as the response to the command."""
     d = driver
     d.guilds[0].forbid(missing)
     asked = await d.discord.slash(d.people[ANA], d.channels[0], "rules ask", question=QUESTION)
     await d.rest(1)
     seen = [message.text for message in (*d.everything(), *asked.followups, *filter(None, (asked.response,)))]
     assert count(list(dict.fromkeys(seen)), "four hours of walking") == 1, (seen, d.discord.refused)
-    assert len(d.discord.refused) <= 2, "what is forbidden is not tried again and again"
+    assert len(d.discord.refused) <= 2, "forbidden calls are not repeated"
     assert "Traceback" not in d.process.log()
 
 
@@ -158,11 +158,11 @@ async def test_with_too_many_threads_the_answer_is_in_the_channel(driver: OnDisc
     d.discord.fail("POST", "*/threads", status=400, code=160006)
     await d.ask(ANA, QUESTION)
     await d.rest(1)
-    assert count(d.channel().said(), "four hours of walking") == 1, "then it is answered in the channel"
+    assert count(d.channel().said(), "four hours of walking") == 1, "the answer is then in the channel"
     assert not d.channels[0].threads
 
 
-async def test_the_token_died_at_15_minutes(driver: OnDiscord) -> None:
+async def test_an_answer_outlives_its_tokens_15_minutes(driver: OnDiscord) -> None:
     d = driver
     gate = d.model.hold()
     asked = await d.discord.slash(d.people[ANA], d.channels[0], "rules ask", question=QUESTION)
@@ -176,7 +176,7 @@ async def test_the_token_died_at_15_minutes(driver: OnDiscord) -> None:
     assert "Traceback" not in d.process.log()
 
 
-async def test_a_private_answer_whose_token_died_does_not_crash(driver: OnDiscord) -> None:
+async def test_a_private_answer_with_an_expired_token_does_not_crash(driver: OnDiscord) -> None:
     d = driver
     gate = d.model.hold()
     talk = await d.ask(ANA, QUESTION, private=True)
@@ -191,7 +191,7 @@ async def test_a_private_answer_whose_token_died_does_not_crash(driver: OnDiscor
     assert count(again.said(), "four hours of walking") == 1
 
 
-async def test_an_answer_that_somebody_deletes_while_it_grows(driver: OnDiscord) -> None:
+async def test_an_answer_deleted_while_it_grows_is_not_posted_again(driver: OnDiscord) -> None:
     d = driver
     gate = d.model.hold()
     talk = await d.ask(ANA, QUESTION)
@@ -208,7 +208,7 @@ async def test_an_answer_that_somebody_deletes_while_it_grows(driver: OnDiscord)
 
 
 @pytest.mark.slow
-async def test_with_free_chat_a_thread_needs_no_mention(opened: Opened) -> None:
+async def test_with_free_chat_threads_need_no_mention(opened: Opened) -> None:
     d = await opened("free_chat = true\n")
     talk = await d.ask(ANA, QUESTION)
     await d.rest(1)
@@ -220,12 +220,12 @@ async def test_with_free_chat_a_thread_needs_no_mention(opened: Opened) -> None:
     await d.say(BIA, channel, "Who brings the crisps on Friday?")
     await d.mention(ANA, talk, "and while standing?")
     await d.rest(3)
-    assert len(channel.posts()) == before + 1, "outside its threads the bot does not join in"
+    assert len(channel.posts()) == before + 1, "outside its threads the bot stays silent"
     d.check()
 
 
 async def test_without_free_chat_only_a_mention_is_answered(driver: OnDiscord) -> None:
-    """People talk among themselves in the thread; the bot answers only if it is mentioned."""
+    """People can talk among themselves in the thread; the bot answers only mentions."""
     d = driver
     talk = await d.ask(ANA, QUESTION)
     await d.rest(1)
@@ -262,7 +262,7 @@ async def test_a_question_in_a_forum_post_is_answered_there(driver: OnDiscord) -
     d.check()
 
 
-async def test_the_menu_of_a_message_asks_about_it(driver: OnDiscord) -> None:
+async def test_a_messages_context_menu_asks_about_it(driver: OnDiscord) -> None:
     d = driver
     message = await d.discord.say(d.people[BIA], d.channels[0], QUESTION)
     asked = await d.discord.menu(d.people[ANA], message, "Ask about this message")
@@ -302,7 +302,7 @@ async def test_a_mention_in_a_channel_is_answered_and_followed_up(driver: OnDisc
     d.check()
 
 
-async def test_a_person_whose_discord_is_portuguese(driver: OnDiscord) -> None:
+async def test_a_person_whose_discord_is_portuguese_gets_portuguese_answers(driver: OnDiscord) -> None:
     d = driver
     bia = d.discord.user("Bia", locale="pt-BR")
     d.guilds[0].join(bia)
@@ -317,7 +317,7 @@ async def test_a_person_whose_discord_is_portuguese(driver: OnDiscord) -> None:
 
 
 @pytest.mark.slow
-async def test_a_line_of_three_is_answered_in_order(driver: OnDiscord) -> None:
+async def test_three_waiting_questions_are_answered_in_order(driver: OnDiscord) -> None:
     d = driver
     talk = await d.ask(ANA, QUESTION)
     await d.rest(1)

@@ -1,4 +1,4 @@
-"""The fake Discord's commands: what may be registered, and how people use it."""
+"""Commands of the fake Discord: which ones may be registered, and how people use them."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def option(**more: Any) -> dict[str, Any]:
         ),
     ],
 )
-async def test_a_bad_command_is_refused_and_the_old_ones_stay(bad: dict[str, Any], why: str) -> None:
+async def test_an_invalid_command_is_refused_and_the_old_ones_stay(bad: dict[str, Any], why: str) -> None:
     async with table() as t:
         before = list(t.fake.commands.everywhere)
         path = f"/applications/{t.fake.application_id}/commands"
@@ -74,7 +74,7 @@ async def test_a_bad_command_is_refused_and_the_old_ones_stay(bad: dict[str, Any
         assert t.fake.commands.everywhere == before
 
 
-async def test_two_commands_of_one_name_are_refused() -> None:
+async def test_two_commands_with_the_same_name_are_refused() -> None:
     async with table() as t:
         path = f"/applications/{t.fake.application_id}/commands"
         assert "unique" in await t.refused(50035, "PUT", path, [command(), command()])
@@ -116,7 +116,7 @@ async def test_people_use_a_command_in_their_language() -> None:
         assert t.bot.question == ("O quê?", None)
 
 
-async def test_what_a_person_could_not_send_fails_clearly() -> None:
+async def test_input_that_a_client_cannot_send_raises_a_clear_error() -> None:
     async with table() as t:
         with pytest.raises(LookupError, match="nobody registered 'rule'"):
             await t.fake.slash(t.ana, t.channel, "rule ask")
@@ -138,14 +138,14 @@ async def test_what_a_person_could_not_send_fails_clearly() -> None:
             await t.fake.slash(t.ana, t.fake.guild("Elsewhere").text("x"), "hello")
 
 
-async def test_who_manages_uses_what_is_for_managers() -> None:
+async def test_managers_can_use_commands_for_managers() -> None:
     async with table() as t:
         bia = t.fake.user("Bia")
         t.guild.join(bia, manage=True)
         assert (await t.fake.slash(bia, t.channel, "secret")).text == "yes"
 
 
-async def test_the_application_tells_who_it_is() -> None:
+async def test_the_application_describes_itself() -> None:
     async with table() as t:
         info = await t.bot.application_info()
         assert (info.id, info.flags.gateway_message_content_limited) == (t.fake.application_id, True)

@@ -1,4 +1,4 @@
-"""Forms and choices that the fake Discord refuses, as a bot would send them past its own library."""
+"""Forms and choices that the fake Discord refuses, sent without the client library's own checks."""
 
 from __future__ import annotations
 
@@ -63,12 +63,12 @@ def form(**more: Any) -> dict[str, Any]:
         (form(components=[{"type": 1, "components": [field()["component"]]}]), "components.0.label"),
     ],
 )
-async def test_a_bad_form_is_not_opened(bad: dict[str, Any], why: str) -> None:
+async def test_an_invalid_form_is_not_opened(bad: dict[str, Any], why: str) -> None:
     async with table() as t:
         assert why in await refused(t, 9, bad)
 
 
-async def test_a_bad_answer_says_where_it_is_bad() -> None:
+async def test_the_refusal_of_an_invalid_answer_names_the_place() -> None:
     async with table() as t:
         assert "data.content: BASE_TYPE_MAX_LENGTH" in await refused(t, 4, {"content": "x" * 2001})
 
@@ -88,7 +88,7 @@ async def test_choices_do_not_answer_a_command() -> None:
         [{"name": "x", "value": None}],
     ],
 )
-async def test_bad_choices_are_not_offered(choices: list[dict[str, Any]]) -> None:
+async def test_invalid_choices_are_not_offered(choices: list[dict[str, Any]]) -> None:
     async with table() as t:
         group = t.bot.tree.get_command("rules")
         assert isinstance(group, discord.app_commands.Group)
@@ -106,6 +106,6 @@ async def test_bad_choices_are_not_offered(choices: list[dict[str, Any]]) -> Non
             return []
 
         asking = t.fake.autocomplete(t.ana, t.channel, "rules ask", focused="shelf", shelf="x")
-        # The client's own empty answer comes after it.
+        # The client's own empty answer follows.
         assert await asking == []
         assert t.fake.refused[-1].why.startswith("data.choices")

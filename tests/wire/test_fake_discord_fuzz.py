@@ -1,4 +1,4 @@
-"""The stock of hostile payloads: the same for a seed, and survived by the client itself."""
+"""The hostile payloads: the same for the same seed, and harmless to the client itself."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from tests.wire.small_bot import table
 
 
 @pytest.mark.parametrize("wild", [False, True])
-def test_without_a_world_it_is_a_stock_of_json(wild: bool) -> None:
+def test_without_a_world_the_payloads_are_plain_json(wild: bool) -> None:
     events = list(fuzz.payloads(1, 80, wild=wild))
     assert len(json.loads(json.dumps(events))) == 80
     assert {event for event, _ in events} == {"MESSAGE_CREATE", "MESSAGE_UPDATE", "INTERACTION_CREATE"}
 
 
-async def test_a_seed_gives_the_same_again() -> None:
+async def test_equal_seeds_give_equal_payloads() -> None:
     async with table() as t:
         around = (t.fake, t.ana, t.channel)
 
@@ -33,7 +33,7 @@ async def test_a_seed_gives_the_same_again() -> None:
         assert len(set(map(str, first))) > 10
 
 
-async def test_the_client_survives_what_is_not_wild() -> None:
+async def test_the_client_survives_payloads_that_are_not_wild() -> None:
     async with table() as t:
         asyncio.get_running_loop().set_exception_handler(lambda loop, context: None)
         await t.post(

@@ -1,4 +1,4 @@
-"""The fake Discord's interactions, driven by the real client: what it allows, and that what it refuses is refused."""
+"""Interactions of the fake Discord, driven by the real client: what it allows and what it refuses."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Form(discord.ui.Modal, title="Rename"):
     )
 
 
-async def test_a_question_is_deferred_answered_and_goes_on_in_a_thread() -> None:
+async def test_a_question_is_deferred_answered_and_continued_in_a_thread() -> None:
     async with table() as t:
         asked = await t.fake.slash(t.ana, t.channel, "rules ask", question="What is a bonus?", shelf="srd")
         assert (asked.kind, asked.ephemeral) == (5, False)
@@ -48,7 +48,7 @@ async def test_a_question_is_deferred_answered_and_goes_on_in_a_thread() -> None
         assert not t.fake.limited
 
 
-async def test_the_client_gets_who_asked_where_and_by_whose_install() -> None:
+async def test_the_client_receives_the_asker_the_place_and_the_install() -> None:
     interactions: list[discord.Interaction] = []
 
     async def look(interaction: discord.Interaction) -> None:
@@ -79,7 +79,7 @@ async def test_the_client_gets_who_asked_where_and_by_whose_install() -> None:
         assert not alone.app_permissions.manage_threads
 
 
-async def test_a_file_that_is_given_can_be_read() -> None:
+async def test_an_attached_file_can_be_read() -> None:
     async with table() as t:
         asked = await t.fake.slash(t.ana, t.channel, "rules ask", question="q", file=("a.md", b"# A"))
         await t.fake.until(lambda: asked.response)
@@ -147,14 +147,14 @@ async def test_a_form_is_opened_filled_in_and_sent() -> None:
             await t.fake.submit(t.ana, asked, {"nam": "x"})
 
 
-async def test_a_message_and_a_person_have_menus() -> None:
+async def test_messages_and_people_have_context_menus() -> None:
     async with table() as t:
         message = await t.fake.say(t.ana, t.channel, "remember this")
         asked = await t.fake.menu(t.ana, message, "Quote")
         assert asked.text == "> remember this"
 
 
-async def test_what_is_ephemeral_only_its_person_sees() -> None:
+async def test_only_the_addressed_person_sees_an_ephemeral_message() -> None:
     async def whisper(interaction: discord.Interaction) -> None:
         await interaction.response.send_message("psst", ephemeral=True, view=Panel())
 
@@ -173,7 +173,7 @@ async def test_what_is_ephemeral_only_its_person_sees() -> None:
             await t.fake.press(bia, asked.response, "Stop")
 
 
-async def test_the_answer_can_be_read_changed_deleted_and_followed() -> None:
+async def test_the_response_can_be_read_edited_deleted_and_followed_up() -> None:
     async def talk(interaction: discord.Interaction) -> None:
         response = await interaction.response.send_message("one")
         assert isinstance(response.resource, discord.InteractionMessage)
@@ -192,7 +192,7 @@ async def test_the_answer_can_be_read_changed_deleted_and_followed() -> None:
         assert t.bot.trouble == []
 
 
-async def test_the_first_follow_up_takes_the_place_of_is_thinking() -> None:
+async def test_the_first_follow_up_replaces_is_thinking() -> None:
     async def talk(interaction: discord.Interaction) -> None:
         await interaction.response.defer(ephemeral=True)
         await interaction.followup.send("first")
@@ -228,7 +228,7 @@ async def test_a_second_acknowledgement_is_refused() -> None:
         await _trouble(t, 40060)
 
 
-async def test_after_three_seconds_nobody_waits_any_more() -> None:
+async def test_an_interaction_fails_after_three_seconds() -> None:
     async with table() as t:
         t.fake.ack_seconds = SECONDS_TO_ANSWER
         go = asyncio.Event()
@@ -248,7 +248,7 @@ async def test_after_three_seconds_nobody_waits_any_more() -> None:
 
 
 @pytest.mark.parametrize("dead", ["told to", "by the clock"])
-async def test_a_token_dies_after_a_quarter_of_an_hour(dead: str) -> None:
+async def test_a_token_expires_after_fifteen_minutes(dead: str) -> None:
     async with table() as t:
         go = asyncio.Event()
 
@@ -266,7 +266,7 @@ async def test_a_token_dies_after_a_quarter_of_an_hour(dead: str) -> None:
         go.set()
         trouble = await _trouble(t, 50027)
         assert trouble.status == 401
-        # The bot's own token still reaches the message.
+        # The bot's own token can still edit the message.
         assert asked.original is not None
         await t.bot.raw(
             "PATCH", f"/channels/{t.channel.id}/messages/{asked.original.id}", {"content": "by the channel"}
@@ -274,7 +274,7 @@ async def test_a_token_dies_after_a_quarter_of_an_hour(dead: str) -> None:
         assert asked.text == "by the channel"
 
 
-async def test_nothing_follows_what_was_not_acknowledged() -> None:
+async def test_follow_ups_need_an_acknowledgement() -> None:
     async def eager(interaction: discord.Interaction) -> None:
         await interaction.followup.send("hi")
 
@@ -284,8 +284,8 @@ async def test_nothing_follows_what_was_not_acknowledged() -> None:
         await _trouble(t, 10015)
 
 
-async def test_the_wrong_kind_of_answer_is_refused() -> None:
-    # Only a press can be answered by changing a message, at once or later.
+async def test_the_wrong_type_of_response_is_refused() -> None:
+    # Only a press can be answered by editing a message, at once or later.
     async def update(interaction: discord.Interaction) -> None:
         params = discord.webhook.async_.interaction_response_params(6)
         await discord.webhook.async_.async_context.get().create_interaction_response(
@@ -298,7 +298,7 @@ async def test_the_wrong_kind_of_answer_is_refused() -> None:
         await _trouble(t, 50035)
 
 
-async def test_an_answer_can_bring_files() -> None:
+async def test_a_response_can_have_files() -> None:
     async def give(interaction: discord.Interaction) -> None:
         await interaction.response.send_message("here", file=discord.File(io.BytesIO(b"bytes"), "notes.txt"))
         await interaction.edit_original_response(
@@ -314,7 +314,7 @@ async def test_an_answer_can_bring_files() -> None:
         assert (file.name, file.data, file.description) == ("again.txt", b"more", "again")
 
 
-async def test_a_locked_thread_takes_no_answer() -> None:
+async def test_a_locked_thread_refuses_responses() -> None:
     async with table() as t:
         thread = t.fake.thread(t.ana, t.channel, "Closed")
         thread.lock()

@@ -1,4 +1,4 @@
-"""The fake Discord's rate limits and faults, as the real client meets them."""
+"""Rate limits and faults of the fake Discord, driven by the real client."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.wire.small_bot import Table, table
 async def _all_at_once(
     t: Table, count: int, path: str, body: dict[str, Any] | None
 ) -> list[tuple[int, dict[str, str], Any]]:
-    """As a client would that minds no limit."""
+    """Send the requests at once, as a client that ignores all limits."""
     async with aiohttp.ClientSession(headers={"Authorization": f"Bot {t.fake.token}"}) as http:
 
         async def one() -> tuple[int, dict[str, str], Any]:
@@ -27,7 +27,7 @@ async def _all_at_once(
         return await asyncio.gather(*(one() for _ in range(count)))
 
 
-async def test_a_channel_takes_five_messages_in_five_seconds() -> None:
+async def test_a_channel_accepts_five_messages_in_five_seconds() -> None:
     async with table() as t:
         path = f"/channels/{t.channel.id}/messages"
         t.fake.limits.stop_clock()
@@ -40,7 +40,7 @@ async def test_a_channel_takes_five_messages_in_five_seconds() -> None:
         assert limited[1]["retry_after"] == pytest.approx(POST.seconds, abs=0.01)
         assert not limited[1]["global"]
         assert [wait.bucket for wait in t.fake.limited] == ["post", "post"]
-        # Another channel has its own.
+        # Another channel has its own limit.
         assert (await _all_at_once(t, 1, f"/channels/{t.guild.text('b').id}/messages", {"content": "x"}))[0][
             0
         ] == 200
@@ -57,20 +57,20 @@ async def test_the_client_waits_for_the_bucket_and_is_never_limited() -> None:
         assert t.fake.limited == []
 
 
-async def test_the_bot_has_fifty_requests_a_second_in_all() -> None:
+async def test_the_bot_may_send_fifty_requests_a_second() -> None:
     async with table() as t:
         t.fake.limits.stop_clock()
         answers = await _all_at_once(t, GLOBAL.limit + 20, f"/users/{t.ana.id}", None)
         limited = [(headers, body) for status, headers, body in answers if status == 429]
         assert len(limited) == 20
         assert all(headers["X-RateLimit-Global"] == "true" and body["global"] for headers, body in limited)
-        # An answer to an interaction does not count, and is not held up.
+        # A response to an interaction does not count, and is not delayed.
         asked = await t.fake.slash(t.ana, t.channel, "hello")
         assert asked.kind == 5
 
 
 @pytest.mark.parametrize("status", [429, 502])
-async def test_a_fault_comes_as_often_as_asked(status: int) -> None:
+async def test_a_fault_occurs_the_given_number_of_times(status: int) -> None:
     async with table() as t:
         t.fake.fail("POST", "/channels/*/messages", status=status, times=1, retry_after=0.01)
         await t.post(t.channel, content="x")
@@ -79,7 +79,7 @@ async def test_a_fault_comes_as_often_as_asked(status: int) -> None:
         assert t.fake.refused == []
 
 
-async def test_a_fault_has_the_code_that_it_was_given() -> None:
+async def test_a_fault_has_the_given_code() -> None:
     async with table() as t:
         t.fake.fail("POST", "/channels/{channel}/messages/{message}/threads", status=400, code=160006)
         root = await t.post(t.channel, content="x")
@@ -89,7 +89,7 @@ async def test_a_fault_has_the_code_that_it_was_given() -> None:
         await t.bot.raw("POST", f"/channels/{t.channel.id}/messages/{root.id}/threads", {"name": "x"})
 
 
-async def test_an_answer_can_be_lost_after_the_work_was_done() -> None:
+async def test_a_response_can_be_lost_after_the_work() -> None:
     async with table() as t:
         t.fake.fail("POST", "*/messages", lost=True)
         with pytest.raises(aiohttp.ClientError):
@@ -97,7 +97,7 @@ async def test_an_answer_can_be_lost_after_the_work_was_done() -> None:
         assert [message.text for message in t.channel.messages] == ["x"]
 
 
-async def test_a_connection_can_be_cut_before_the_work_is_done() -> None:
+async def test_a_connection_can_be_cut_before_the_work() -> None:
     async with table() as t:
         t.fake.fail("POST", "*/messages", status=0)
         with pytest.raises(aiohttp.ClientError):
@@ -105,7 +105,7 @@ async def test_a_connection_can_be_cut_before_the_work_is_done() -> None:
         assert t.channel.messages == []
 
 
-async def test_a_slow_answer_is_an_answer() -> None:
+async def test_a_slow_response_arrives() -> None:
     async with table() as t:
         t.fake.fail("POST", "*/messages", status=200, delay=0.2)
         began = time.monotonic()

@@ -1,4 +1,4 @@
-"""The fake Discord's channels and messages, driven by the real client: what it keeps, shows and refuses."""
+"""Channels and messages of the fake Discord, driven by the real client: what it stores, shows and refuses."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def text(content: str) -> dict[str, Any]:
     return {"type": TEXT, "content": content}
 
 
-async def test_a_layout_is_shown_with_its_texts_buttons_and_files() -> None:
+async def test_a_layout_has_texts_buttons_and_files() -> None:
     class Card(discord.ui.LayoutView):
         box = discord.ui.Container[Any](
             discord.ui.TextDisplay("## Title"),
@@ -112,7 +112,7 @@ async def test_a_layout_is_shown_with_its_texts_buttons_and_files() -> None:
         ({"content": "x", "message_reference": {"message_id": "1"}}, "MESSAGE_REFERENCE_UNKNOWN_MESSAGE"),
     ],
 )
-async def test_a_bad_form_is_refused_and_says_where(body: dict[str, Any], why: str) -> None:
+async def test_the_refusal_of_an_invalid_form_names_the_place(body: dict[str, Any], why: str) -> None:
     async with table() as t:
         assert why in await t.refused(50035, "POST", f"/channels/{t.channel.id}/messages", body, status=400)
         assert t.channel.messages == []
@@ -126,10 +126,10 @@ async def test_an_empty_message_is_refused(body: dict[str, Any]) -> None:
         await t.refused(50006, "POST", f"/channels/{t.channel.id}/messages", body)
 
 
-async def test_a_layout_of_too_many_bytes_breaks_the_service() -> None:
+async def test_a_layout_with_too_many_bytes_gets_a_500() -> None:
     async with table() as t:
         body = {"flags": V2, "components": [text("語" * 3387)]}
-        # The client would try a 500 five times over.
+        # The client would retry a 500 five times.
         async with t.bot.http._HTTPClient__session.post(  # type: ignore[attr-defined]
             f"{t.fake.api}/channels/{t.channel.id}/messages",
             json=body,
@@ -139,7 +139,7 @@ async def test_a_layout_of_too_many_bytes_breaks_the_service() -> None:
         await t.post(t.channel, flags=V2, components=[text("語" * 3386)])
 
 
-async def test_the_layout_of_a_message_stays_and_its_old_fields_must_go() -> None:
+async def test_a_layout_cannot_be_removed_and_excludes_the_old_fields() -> None:
     async with table() as t:
         old = await t.post(t.channel, content="old")
         path = f"/channels/{t.channel.id}/messages/{old.id}"
@@ -153,7 +153,7 @@ async def test_the_layout_of_a_message_stays_and_its_old_fields_must_go() -> Non
         assert [edit for _, edit in old.edits] == ["new", "newer"]
 
 
-async def test_the_same_nonce_is_the_same_message() -> None:
+async def test_a_repeated_nonce_returns_the_same_message() -> None:
     async with table() as t:
         first = await t.post(t.channel, content="x", nonce="n1", enforce_nonce=True)
         assert await t.post(t.channel, content="x", nonce="n1", enforce_nonce=True) is first
@@ -163,7 +163,7 @@ async def test_the_same_nonce_is_the_same_message() -> None:
         assert await t.post(t.channel, content="x", nonce="n1", enforce_nonce=True) is not first
 
 
-async def test_only_whom_it_may_tell_is_told() -> None:
+async def test_only_allowed_mentions_notify() -> None:
     async with table() as t:
         words = f"{t.ana.mention} @everyone `<@{t.fake.world.bot.id}>`"
         assert (await t.post(t.channel, content=words)).mentions == [t.ana]
@@ -180,7 +180,7 @@ async def test_only_whom_it_may_tell_is_told() -> None:
         assert layout.mentions == [t.ana]
 
 
-async def test_a_reply_tells_its_author_unless_it_may_not() -> None:
+async def test_a_reply_notifies_its_author_unless_forbidden() -> None:
     async with table() as t:
         question = await t.fake.say(t.ana, t.channel, "hello?")
         reference = {"message_id": str(question.id)}
@@ -192,7 +192,7 @@ async def test_a_reply_tells_its_author_unless_it_may_not() -> None:
         assert quiet.reply_to is question
 
 
-async def test_other_peoples_messages_are_theirs() -> None:
+async def test_the_bot_cannot_edit_other_peoples_messages() -> None:
     async with table() as t:
         message = await t.fake.say(t.ana, t.channel, "mine")
         path = f"/channels/{t.channel.id}/messages/{message.id}"
@@ -228,7 +228,7 @@ async def test_files_are_limited_in_number_and_size() -> None:
         assert (caught.value.status, caught.value.code) == (413, 40005)
 
 
-async def test_what_people_write_change_and_delete_the_client_hears() -> None:
+async def test_the_client_receives_peoples_messages_edits_and_deletions() -> None:
     async with table() as t:
         message = await t.fake.say(t.ana, t.channel, "hi", mention=True, files=[("a.md", b"# A")])
         await t.fake.until(lambda: t.bot.heard)
@@ -240,7 +240,7 @@ async def test_what_people_write_change_and_delete_the_client_hears() -> None:
         await t.fake.until(lambda: t.bot.events[-2:] == ["MESSAGE_UPDATE", "MESSAGE_DELETE"])
 
 
-async def test_a_file_whose_address_has_run_out_is_gone() -> None:
+async def test_a_file_with_an_expired_address_is_not_found() -> None:
     async with table() as t:
         message = await t.fake.say(t.ana, t.fake.dm(t.ana), "", files=[("a.md", b"# A")])
         await t.fake.until(lambda: t.bot.heard)
@@ -257,7 +257,7 @@ async def test_typing_and_reactions_are_recorded() -> None:
         assert (len(t.channel.typing), message.reactions) == (1, ["👀"])
 
 
-async def test_a_route_that_is_not_there_is_not_found() -> None:
+async def test_an_unknown_route_is_not_found() -> None:
     async with table() as t:
         await t.refused(0, "GET", "/no/such/route", status=404)
         await t.refused(10003, "GET", "/channels/1", status=404)

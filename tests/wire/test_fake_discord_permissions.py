@@ -1,4 +1,4 @@
-"""What the bot may and may not do on the fake Discord, by its role and by a channel's settings."""
+"""The bot's permissions on the fake Discord, by its role and by the channel's settings."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tests.wire.small_bot import table
     ],
 )
 @pytest.mark.parametrize("where", ["the channel", "the guild"])
-async def test_what_the_bot_may_not_is_refused(
+async def test_forbidden_requests_are_refused(
     permission: str, body: dict[str, Any], code: int, where: str
 ) -> None:
     async with table() as t:
@@ -39,20 +39,20 @@ async def test_what_the_bot_may_not_is_refused(
             await t.post(t.channel, **body)
 
 
-async def test_the_client_knows_its_permissions_by_the_same_rule() -> None:
+async def test_the_client_computes_the_same_permissions() -> None:
     async with table() as t:
         t.channel.deny("ATTACH_FILES")
         seen = t.bot.get_channel(t.channel.id)
         assert isinstance(seen, discord.TextChannel)
         await t.fake.until(lambda: not seen.permissions_for(seen.guild.me).attach_files)
-        # Of a channel for text the client leaves out what is for voices.
+        # For a text channel, the client omits voice permissions.
         voices = discord.Permissions.voice().value
         assert seen.permissions_for(seen.guild.me).value | voices == t.channel.permissions | voices
         with pytest.raises(discord.Forbidden):
             await seen.send(file=discord.File(io.BytesIO(b"x"), "x.txt"))
 
 
-async def test_somebody_who_takes_no_messages_gets_none() -> None:
+async def test_a_person_who_blocks_direct_messages_gets_none() -> None:
     async with table() as t:
         dm = t.fake.dm(t.ana)
         opened = await t.bot.raw("POST", "/users/@me/channels", {"recipient_id": str(t.ana.id)})

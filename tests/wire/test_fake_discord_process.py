@@ -1,4 +1,4 @@
-"""The fake Discord as a process of its own, with somebody at its keyboard."""
+"""The fake Discord as a separate process, controlled by typed lines."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ async def started() -> AsyncGenerator[asyncio.subprocess.Process]:
         await process.communicate()
 
 
-async def test_what_is_typed_is_done_and_what_the_bot_says_is_printed() -> None:
+async def test_typed_lines_are_executed_and_the_bots_messages_are_printed() -> None:
     async with started() as process:
         assert process.stdin is not None
         assert process.stdout is not None

@@ -12,14 +12,14 @@ from tests.wire.small_bot import Table, table
 
 
 async def opened(t: Table, **more: Any) -> Thread:
-    """A thread of the bot's, from a message."""
+    """A thread that the bot opened from a message."""
     root = await t.post(t.channel, content="root")
     body = {"name": "Thread"} | more
     await t.bot.raw("POST", f"/channels/{t.channel.id}/messages/{root.id}/threads", body)
     return t.channel.threads[-1]
 
 
-async def test_a_message_has_one_thread_with_its_own_id() -> None:
+async def test_a_message_has_one_thread_with_the_same_id() -> None:
     async with table() as t:
         thread = await opened(t, auto_archive_duration=60)
         [root] = t.channel.messages
@@ -35,13 +35,13 @@ async def test_a_message_has_one_thread_with_its_own_id() -> None:
 @pytest.mark.parametrize(
     "body", [{}, {"name": ""}, {"name": "x" * 101}, {"name": "x", "auto_archive_duration": 61}]
 )
-async def test_a_thread_wants_a_good_name_and_duration(body: dict[str, Any]) -> None:
+async def test_a_thread_needs_a_valid_name_and_duration(body: dict[str, Any]) -> None:
     async with table() as t:
         root = await t.post(t.channel, content="root")
         await t.refused(50035, "POST", f"/channels/{t.channel.id}/messages/{root.id}/threads", body)
 
 
-async def test_threads_want_permissions() -> None:
+async def test_opening_threads_needs_permissions() -> None:
     async with table() as t:
         thread = await opened(t)
         t.channel.deny("CREATE_PUBLIC_THREADS")
@@ -63,7 +63,7 @@ async def test_a_thread_without_a_type_is_private() -> None:
         assert t.channel.threads[0].type == 11
 
 
-async def test_a_guild_has_room_for_so_many_active_threads() -> None:
+async def test_a_guild_has_a_limit_of_active_threads() -> None:
     async with table() as t:
         t.guild.active_threads_cap = 1
         thread = await opened(t)
@@ -74,14 +74,14 @@ async def test_a_guild_has_room_for_so_many_active_threads() -> None:
         await t.bot.raw("POST", path, {"name": "x"})
 
 
-async def test_where_there_are_no_threads_none_is_opened() -> None:
+async def test_channels_without_threads_refuse_them() -> None:
     async with table() as t:
         for place in (t.guild.voice("voice"), t.fake.dm(t.ana)):
             post = await t.post(place, content="x")
             await t.refused(50024, "POST", f"/channels/{place.id}/messages/{post.id}/threads", {"name": "x"})
 
 
-async def test_news_has_threads_of_its_own_kind() -> None:
+async def test_announcement_channels_have_their_own_type_of_thread() -> None:
     async with table() as t:
         news = t.guild.news("news")
         post = await t.post(news, content="x")
@@ -89,7 +89,7 @@ async def test_news_has_threads_of_its_own_kind() -> None:
         assert news.threads[0].type == 10
 
 
-async def test_a_forum_takes_posts_and_no_messages() -> None:
+async def test_a_forum_accepts_posts_and_no_messages() -> None:
     async with table() as t:
         forum = t.guild.forum("questions")
         await t.refused(50024, "POST", f"/channels/{forum.id}/messages", {"content": "x"})
@@ -114,7 +114,7 @@ async def test_a_forum_takes_posts_and_no_messages() -> None:
         await t.refused(50013, "POST", path, first)
 
 
-async def test_a_new_message_wakes_an_archived_thread_and_an_edit_does_not() -> None:
+async def test_a_new_message_reopens_an_archived_thread_and_an_edit_does_not() -> None:
     async with table() as t:
         thread = await opened(t)
         post = await t.post(thread, content="x")
@@ -131,7 +131,7 @@ async def test_a_new_message_wakes_an_archived_thread_and_an_edit_does_not() -> 
         assert not thread.archived
 
 
-async def test_a_locked_thread_is_its_moderators_only() -> None:
+async def test_only_moderators_can_use_a_locked_thread() -> None:
     async with table() as t:
         thread = await opened(t)
         post = await t.post(thread, content="x")
@@ -149,7 +149,7 @@ async def test_a_locked_thread_is_its_moderators_only() -> None:
         assert not thread.archived
 
 
-async def test_its_owner_archives_and_names_a_thread_and_does_not_lock_it() -> None:
+async def test_a_threads_owner_can_archive_and_rename_it_but_not_lock_it() -> None:
     async with table() as t:
         thread = await opened(t)
         path = f"/channels/{thread.id}"
@@ -165,7 +165,7 @@ async def test_its_owner_archives_and_names_a_thread_and_does_not_lock_it() -> N
         await t.refused(50013, "DELETE", path)
 
 
-async def test_a_thread_is_renamed_twice_in_ten_minutes() -> None:
+async def test_a_thread_can_be_renamed_twice_in_ten_minutes() -> None:
     async with table() as t:
         thread = await opened(t)
         t.fake.limits.stop_clock()
@@ -179,7 +179,7 @@ async def test_a_thread_is_renamed_twice_in_ten_minutes() -> None:
         assert [wait.bucket for wait in t.fake.limited] == ["rename"]
 
 
-async def test_people_come_and_go_and_threads_are_listed() -> None:
+async def test_people_join_and_leave_and_threads_are_listed() -> None:
     async with table() as t:
         thread = await opened(t)
         path = f"/channels/{thread.id}/thread-members"

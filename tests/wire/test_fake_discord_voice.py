@@ -1,4 +1,4 @@
-"""The fake Discord's voice, driven by the real client: a tone is played, and people in the channel hear it."""
+"""Voice on the fake Discord, driven by the real client: people in the channel hear a tone that the bot plays."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ TRAILING_SILENCE = 5
 
 
 class Tone(discord.AudioSource):
-    """So many frames; no two of them sound alike."""
+    """A number of frames, all of which sound different."""
 
     def __init__(self, frames: int) -> None:
         self.sent: list[bytes] = []
@@ -54,7 +54,7 @@ class Call:
         await self.table.fake.until(met)
 
     async def play(self, tone: Tone) -> None:
-        """Returns when it has been played; the last packets may be on their way."""
+        """Play the tone; on return the last packets may not have arrived."""
         loop, finished = asyncio.get_running_loop(), asyncio.Event()
         self.client.play(tone, after=lambda fault: loop.call_soon_threadsafe(finished.set))
         await finished.wait()
@@ -69,7 +69,7 @@ def load_opus() -> None:
 
 @asynccontextmanager
 async def seated(fake: FakeDiscord | None = None) -> AsyncGenerator[Table]:
-    """A table whose bot may be heard."""
+    """A table whose bot may speak."""
     async with table(SmallBot(INTENTS), fake) as t:
         voice_without_tls(t.bot.http, yarl.URL(t.fake.gateway_url))
         yield t
@@ -92,7 +92,7 @@ async def called() -> AsyncGenerator[Call]:
         yield Call(t, t.fake.voice, channel, ana, client)
 
 
-async def test_what_is_played_is_heard_frame_for_frame() -> None:
+async def test_people_hear_every_frame_that_is_played() -> None:
     async with called() as call:
         tone = Tone(25)
         await call.play(tone)
@@ -109,7 +109,7 @@ async def test_what_is_played_is_heard_frame_for_frame() -> None:
         assert (call.voice.violations, call.ana.undecryptable) == ([], [])
 
 
-async def test_people_and_the_bot_see_the_same_privacy_code_and_the_bot_leaves() -> None:
+async def test_people_and_the_bot_have_the_same_privacy_code_until_the_bot_leaves() -> None:
     async with called() as call:
         assert call.client.voice_privacy_code == call.ana.code
         assert [member.name for member in call.voice.members(call.channel)] == ["Ana", "Sutradhar"]
@@ -118,7 +118,7 @@ async def test_people_and_the_bot_see_the_same_privacy_code_and_the_bot_leaves()
         assert call.voice.violations == []
 
 
-async def test_who_comes_later_hears_too_and_alone_the_bot_is_in_no_group() -> None:
+async def test_later_listeners_hear_too_and_a_bot_alone_is_in_no_group() -> None:
     async with called() as call:
         call.voice.bot_commits = True
         guild, code = call.table.guild, call.ana.code
@@ -141,7 +141,7 @@ async def test_who_comes_later_hears_too_and_alone_the_bot_is_in_no_group() -> N
         assert (call.voice.violations, ear.undecryptable) == ([], [])
 
 
-async def test_until_the_group_is_ready_nobody_hears_anything() -> None:
+async def test_nobody_hears_anything_until_the_group_is_ready() -> None:
     load_opus()
     async with seated() as t:
         channel = t.guild.voice("Table talk")
@@ -158,7 +158,7 @@ async def test_until_the_group_is_ready_nobody_hears_anything() -> None:
         await call.until(lambda: len(ana.spoken) == 2)
 
 
-async def test_a_client_that_cannot_use_its_welcome_comes_in_anew() -> None:
+async def test_a_client_with_an_unusable_welcome_joins_again() -> None:
     load_opus()
     async with seated() as t:
         channel, bia = t.guild.voice("Table talk"), t.fake.user("Bia")
@@ -169,11 +169,11 @@ async def test_a_client_that_cannot_use_its_welcome_comes_in_anew() -> None:
         await t.fake.until(lambda: t.fake.voice.ready(t.guild) and client.voice_privacy_code is not None)
         session = t.fake.voice.session(t.guild)
         assert session is not None
-        assert session.group.epoch > 2, "out of the group, and in again"
+        assert session.group.epoch > 2, "removed from the group and added again"
         assert {client.voice_privacy_code} == {ear.code for ear in ears}
 
 
-async def test_a_packet_that_is_lost_leaves_a_gap() -> None:
+async def test_a_lost_packet_leaves_a_gap() -> None:
     async with called() as call:
         call.voice.lose(3, 4)
         await call.play(Tone(5))
@@ -181,7 +181,7 @@ async def test_a_packet_that_is_lost_leaves_a_gap() -> None:
         assert [frame.sequence for frame in call.ana.spoken] == [1, 2, 5]
 
 
-async def test_the_call_goes_on_at_another_voice_server() -> None:
+async def test_the_call_continues_on_another_voice_server() -> None:
     async with called() as call:
         guild, first = call.table.guild, call.client.endpoint
         await call.voice.move_server(guild, announce=True)
@@ -193,7 +193,7 @@ async def test_the_call_goes_on_at_another_voice_server() -> None:
         assert call.voice.violations == []
 
 
-async def test_a_bot_that_is_dragged_along_is_heard_where_it_is_and_one_that_is_thrown_out_is_not() -> None:
+async def test_a_moved_bot_is_heard_in_its_new_channel_and_a_removed_one_nowhere() -> None:
     async with called() as call:
         guild, fake = call.table.guild, call.table.fake
         other_channel, bia = guild.voice("Kitchen"), fake.user("Bia")
@@ -220,10 +220,10 @@ async def test_the_second_connection_of_a_bot_ends_the_first() -> None:
         assert session is not None
         assert session.ended
         assert call.voice.place(call.table.guild) is call.channel
-        call.voice.kick(call.table.guild)  # or the client would wait for it when it closes
+        call.voice.kick(call.table.guild)  # otherwise the client would wait for it on closing
 
 
-async def test_on_a_stage_the_bot_is_heard_once_it_may_speak() -> None:
+async def test_a_bot_on_a_stage_is_heard_once_it_may_speak() -> None:
     load_opus()
     async with seated() as t:
         stage = t.guild.stage("Stage")
@@ -247,7 +247,7 @@ async def test_on_a_stage_the_bot_is_heard_once_it_may_speak() -> None:
         await t.refused(10065, "GET", mine)
 
 
-async def test_a_voice_gateway_that_refuses_is_told_of() -> None:
+async def test_a_refusal_of_the_voice_gateway_reaches_the_client() -> None:
     async with seated() as t:
         channel = t.guild.voice("Table talk")
         t.fake.voice.refuses = 4017

@@ -1,4 +1,4 @@
-"""What the fake Discord's voice refuses, and how a session outlives its connection: a small client talks to it."""
+"""What the fake Discord's voice gateway refuses, and how a session survives its connection, with a minimal client."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ INTENTS = 1 << 0 | 1 << 7  # guilds, voice states
 
 
 class Line:
-    """A bot on the gateway, which can go into a channel and to the voice gateway."""
+    """A bot on the gateway that can join a channel and connect to the voice gateway."""
 
     def __init__(self, fake: FakeDiscord, http: aiohttp.ClientSession, guild: Guild) -> None:
         self.fake, self.http, self.guild = fake, http, guild
@@ -27,7 +27,7 @@ class Line:
         self.gateway: aiohttp.ClientWebSocketResponse
 
     async def identify(self, intents: int = INTENTS) -> list[dict[str, Any]]:
-        """The guilds that it is told of."""
+        """Identify; returns the guilds from the events."""
         self.gateway = await self.http.ws_connect(self.fake.gateway_url)
         await self.gateway.receive_json()
         await self.gateway.send_json({"op": 2, "d": {"token": self.fake.token, "intents": intents}})
@@ -35,7 +35,7 @@ class Line:
         return [await self.event("GUILD_CREATE") for _ in self.fake.world.guilds]
 
     async def event(self, name: str) -> dict[str, Any]:
-        """The next event, which has to be of that name."""
+        """The next event, which must have this name."""
         frame = await asyncio.wait_for(self.gateway.receive_json(), 30)
         assert frame["t"] == name, frame
         data: dict[str, Any] = frame["d"]
@@ -47,7 +47,7 @@ class Line:
         await self.gateway.send_json({"op": 4, "d": state})
 
     async def join(self, channel: Channel) -> dict[str, Any]:
-        """What an IDENTIFY on the voice gateway has to say after this."""
+        """Join the channel; returns the data for an IDENTIFY on the voice gateway."""
         await self.ask(channel)
         state, server = await self.event("VOICE_STATE_UPDATE"), await self.event("VOICE_SERVER_UPDATE")
         assert state["session_id"] == self.session_id
@@ -63,7 +63,7 @@ class Line:
         }
 
     async def voice(self, *frames: Any, port: int = 0, version: str = "8") -> aiohttp.ClientWebSocketResponse:
-        """A connection to the voice gateway on which these were said, after the HELLO."""
+        """A connection to the voice gateway, on which these messages were sent after the HELLO."""
         url = f"ws://127.0.0.1:{port or self.fake.port}/?v={version}"
         ws = await self.http.ws_connect(url)
         hello = await ws.receive_json()
@@ -90,7 +90,7 @@ async def closed(ws: aiohttp.ClientWebSocketResponse) -> int | None:
     return ws.close_code
 
 
-async def test_who_may_not_connect_or_finds_the_channel_full_is_told_nothing() -> None:
+async def test_joining_a_forbidden_or_full_channel_gets_no_event() -> None:
     async with line() as (client, _):
         fake, guild = client.fake, client.guild
         closed_ = guild.voice("Closed", deny=["CONNECT"])
@@ -114,7 +114,7 @@ async def test_who_may_not_connect_or_finds_the_channel_full_is_told_nothing() -
         assert (await client.event("VOICE_STATE_UPDATE"))["self_mute"] is True
 
 
-async def test_without_the_intent_no_voice_states_are_told_of() -> None:
+async def test_without_the_intent_no_voice_states_are_sent() -> None:
     async with FakeDiscord() as fake, aiohttp.ClientSession() as http:
         guild, ana = fake.guild("Table"), fake.user("Ana")
         guild.join(ana)
@@ -141,7 +141,7 @@ async def test_without_the_intent_no_voice_states_are_told_of() -> None:
         ({"op": 7, "d": {"seq_ack": -1}}, 4006),
     ],
 )
-async def test_a_connection_that_says_the_wrong_thing_is_closed(frame: Any, code: int) -> None:
+async def test_a_wrong_message_closes_the_connection(frame: Any, code: int) -> None:
     async with line() as (client, line_there):
         credentials = await client.join(line_there)
         if isinstance(frame, dict) and frame["op"] in (0, 7):
@@ -166,7 +166,7 @@ async def test_an_older_version_and_a_second_identify_are_refused() -> None:
         ({"data": {"address": "127.0.0.1"}}, 4002),
     ],
 )
-async def test_a_protocol_that_is_none_is_refused(chosen: dict[str, Any], code: int) -> None:
+async def test_an_unknown_protocol_is_refused(chosen: dict[str, Any], code: int) -> None:
     async with line() as (client, line_there):
         select = {"protocol": "udp", "data": {}} | chosen
         ws = await client.voice({"op": 0, "d": await client.join(line_there)}, {"op": 1, "d": select})
@@ -174,7 +174,7 @@ async def test_a_protocol_that_is_none_is_refused(chosen: dict[str, Any], code: 
         assert await closed(ws) == code
 
 
-async def test_a_heart_that_stops_and_a_gateway_that_refuses() -> None:
+async def test_a_missing_heartbeat_and_a_refusal_close_the_connection() -> None:
     async with line() as (client, line_there):
         credentials = await client.join(line_there)
         client.fake.voice.heartbeat = 0.05
@@ -186,7 +186,7 @@ async def test_a_heart_that_stops_and_a_gateway_that_refuses() -> None:
         assert await closed(await client.voice({"op": 0, "d": credentials})) == 4021
 
 
-async def test_a_session_is_resumed_with_what_it_missed_until_it_is_forgotten() -> None:
+async def test_a_session_can_be_resumed_with_missed_messages_until_it_expires() -> None:
     async with line() as (client, line_there):
         fake, guild = client.fake, client.guild
         ana = fake.user("Ana")
@@ -215,7 +215,7 @@ async def test_a_session_is_resumed_with_what_it_missed_until_it_is_forgotten() 
         assert (await (await client.voice({"op": 0, "d": again})).receive_json())["op"] == 2
 
 
-async def test_with_the_gateway_session_the_voice_session_ends_too() -> None:
+async def test_the_voice_session_ends_with_the_gateway_session() -> None:
     async with line() as (client, line_there):
         fake = client.fake
         ws = await client.voice({"op": 0, "d": await client.join(line_there)})
@@ -225,7 +225,7 @@ async def test_with_the_gateway_session_the_voice_session_ends_too() -> None:
         assert fake.voice.place(client.guild) is None
 
 
-async def test_what_is_said_without_speaking_or_under_no_key_is_a_violation() -> None:
+async def test_frames_without_speaking_or_without_a_key_are_violations() -> None:
     async with line() as (client, line_there):
         fake = client.fake
         ws = await client.voice({"op": 0, "d": await client.join(line_there)})

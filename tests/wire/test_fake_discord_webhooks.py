@@ -1,4 +1,4 @@
-"""Webhooks of a channel on the fake Discord: made and used by the real client, and refused as Discord refuses."""
+"""Webhooks on the fake Discord: created and used by the real client, and refused as on Discord."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ async def test_a_webhook_posts_edits_and_deletes_under_another_name() -> None:
         assert not t.channel.messages
 
 
-async def test_in_a_thread_it_wakes_it_up_to_post_and_not_to_edit() -> None:
+async def test_a_webhooks_post_reopens_an_archived_thread_and_an_edit_does_not() -> None:
     async with table() as t:
         hook, thread = await hooked(t), t.fake.thread(t.ana, t.channel, "Tale")
         await t.fake.archive(thread)
@@ -58,7 +58,7 @@ async def test_in_a_thread_it_wakes_it_up_to_post_and_not_to_edit() -> None:
         with pytest.raises(discord.HTTPException) as refused:
             await hook.edit_message(sent.id, content="Later", thread=discord.Object(thread.id))
         assert refused.value.code == 50083
-        with pytest.raises(discord.NotFound) as refused:  # it stands in no other place
+        with pytest.raises(discord.NotFound) as refused:  # the message is in no other place
             await hook.edit_message(sent.id, content="Later")
         assert refused.value.code == 10008
         elsewhere = t.fake.thread(t.ana, t.guild.text("other"), "Other")
@@ -67,7 +67,7 @@ async def test_in_a_thread_it_wakes_it_up_to_post_and_not_to_edit() -> None:
         assert refused.value.code == 10003
 
 
-async def test_without_the_permission_none_is_made_or_listed() -> None:
+async def test_without_the_permission_webhooks_cannot_be_created_or_listed() -> None:
     async with table() as t:
         path = HOOKS.format(t.channel.id)
         await t.refused(50013, "POST", path, {"name": "Sutradhar"}, status=403)
@@ -77,7 +77,7 @@ async def test_without_the_permission_none_is_made_or_listed() -> None:
         await t.refused(50024, "POST", HOOKS.format(thread.id), {"name": "Sutradhar"})
 
 
-async def test_a_channel_has_fifteen_and_shows_the_tokens_of_no_other_application() -> None:
+async def test_a_channel_has_at_most_fifteen_webhooks_and_hides_other_applications_tokens() -> None:
     async with table() as t:
         await hooked(t)
         for n in range(13):
@@ -94,7 +94,7 @@ async def test_a_channel_has_fifteen_and_shows_the_tokens_of_no_other_applicatio
 @pytest.mark.parametrize(
     "name", ["", "   ", "a" * 81, "My Discord", "CLYDE", "everyone", "Here", "bonniandclyde"]
 )
-async def test_names_that_discord_does_not_let_through(name: str) -> None:
+async def test_names_that_discord_forbids_are_refused(name: str) -> None:
     async with table() as t:
         hook = await hooked(t)
         await t.refused(50035, "POST", HOOKS.format(t.channel.id), {"name": name})
@@ -106,14 +106,14 @@ async def test_names_that_discord_does_not_let_through(name: str) -> None:
 @pytest.mark.parametrize(
     "address", ["mira.png", "javascript:alert(1)", "https://", "https://a.org/" + "a" * 2_048]
 )
-async def test_a_picture_is_the_address_of_one(address: str) -> None:
+async def test_an_avatar_must_be_an_address(address: str) -> None:
     async with table() as t:
         hook = await hooked(t)
         body = {"content": "x", "avatar_url": address}
         await t.refused(50035, "POST", f"/webhooks/{hook.id}/{hook.token}", body)
 
 
-async def test_once_deleted_it_is_unknown_and_what_it_posted_stays() -> None:
+async def test_a_deleted_webhook_is_unknown_and_its_messages_stay() -> None:
     async with table() as t:
         hook = await hooked(t)
         sent = await hook.send("Hello", wait=True)
@@ -131,7 +131,7 @@ async def test_once_deleted_it_is_unknown_and_what_it_posted_stays() -> None:
         await t.refused(50013, "DELETE", path, status=403)
 
 
-async def test_buttons_of_a_webhook_that_a_person_made_are_left_out() -> None:
+async def test_buttons_of_a_persons_webhook_are_left_out() -> None:
     async with table() as t:
         hook = t.fake.webhook(t.channel, "News", t.ana)
         row = {"type": 1, "components": [{"type": 2, "style": 1, "label": "Go", "custom_id": "go"}]}
@@ -140,7 +140,7 @@ async def test_buttons_of_a_webhook_that_a_person_made_are_left_out() -> None:
         assert message.buttons == []
 
 
-async def test_in_a_forum_it_needs_a_post() -> None:
+async def test_in_a_forum_a_webhook_needs_a_post() -> None:
     async with table() as t:
         forum = t.guild.forum("tales")
         hook = t.fake.webhook(forum, "News", t.ana)

@@ -1,4 +1,4 @@
-"""A bot on a fake Discord, a channel of a server, and somebody who asks there; and views without a bot."""
+"""A bot on a fake Discord with a channel and a person who asks there; and views without a bot."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The whole bot on a line to the fake Discord, in one process: real client, views and storage, works by script."""
+"""The complete bot on the fake Discord in one process: real client, views and storage; the works are scripts."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.fakes.scripted_app import Recorder, Script, open_scripted
 
 @dataclass
 class Line:
-    """Somebody's table: Ana, whose Discord speaks Portuguese, and Bia, who manages the server."""
+    """A table with Ana, whose Discord is in Portuguese, and Bia, who manages the server."""
 
     discord: FakeDiscord
     app: App

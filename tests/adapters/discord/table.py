@@ -1,6 +1,6 @@
-"""A bot at a simulated table: the real client's ears, intake and buttons, the real application and storage.
+"""A bot at a simulated table: the real client's listeners, intake and buttons, the real application and storage.
 
-The works are scripts and what runs show is recorded, so that these tests are about what people press and write.
+The works are scripts, and the events of runs are recorded: these tests are about people's presses and messages.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from tests.fakes.scripted_app import Recorder, Script, open_scripted
 
 
 class Client(Sutradhar):
-    """The bot without its views; `/show` posts an answer as a view would."""
+    """The bot without its views; `show` posts an answer as a view would."""
 
     async def setup_hook(self) -> None:
         self.intake = Intake(self.app, self, self.config)
@@ -50,14 +50,14 @@ class Client(Sutradhar):
 
 @app_commands.command()
 async def show(interaction: discord.Interaction, text: str, ids: str, private: bool = False) -> None:
-    """Post an answer with buttons of these custom_ids, a blank between them."""
+    """Post an answer with buttons of these custom_ids, which are separated by blanks."""
     await interaction.response.send_message(
         view=answer(text, *ids.split()), ephemeral=private, allowed_mentions=discord.AllowedMentions.none()
     )
 
 
 def answer(text: str, *ids: str) -> LayoutView:
-    """An answer as the renderer posts it, with buttons called like their custom_ids."""
+    """An answer as the renderer posts it; its buttons are labelled with their custom_ids."""
     view = LayoutView(timeout=None)
     view.add_item(TextDisplay(text))
     row: ActionRow[LayoutView] = ActionRow()
@@ -87,14 +87,14 @@ class Table:
     async def shown(
         self, *ids: str, text: str = "An answer", private: bool = False, where: ChannelHandle | None = None
     ) -> ResponseMessage:
-        """An answer to Ana, with buttons of these custom_ids."""
+        """Post an answer to Ana with buttons of these custom_ids."""
         options = {"text": text, "ids": " ".join(ids), "private": private}
         response = (await self.ana.slash(where or self.channel, "show", **options)).response
         assert response is not None
         return response
 
     async def thread(self, *, free_chat: bool | None = False) -> ChannelHandle:
-        """A thread that the bot has opened and holds, as the conversation "talk"; None: nobody has chosen there."""
+        """A thread that the bot opened, with the conversation "talk"; `free_chat` None: nobody has chosen."""
         channel = self.client.get_channel(self.channel.id)
         assert isinstance(channel, discord.TextChannel)
         real = await channel.create_thread(name="A question", type=discord.ChannelType.public_thread)
@@ -106,12 +106,12 @@ class Table:
         return handle
 
     async def asked(self) -> list[str]:
-        """What runs were asked, in their order."""
+        """The texts of all requests, in order."""
         past = [await self.app.request_of(self.space, run) for run in self.recorder.events]
         return [f"/{request.work} {request.verb} {request.text}" for request in past if request is not None]
 
     def said(self, where: ChannelHandle | None = None) -> list[str]:
-        """What stands in the channel, message by message."""
+        """The texts of the channel's messages."""
         return [message_text(message) for message in (where or self.channel).history()]
 
     @property
@@ -144,12 +144,12 @@ async def table(
 
 
 def told(result: InteractionResult) -> str:
-    """What a press or a command brought to the screen beside the pressed message."""
+    """What a press or a command showed in addition to the pressed message."""
     own = [result.response] if result.response is not None and not result.followups else []
     return "\n".join(message_text(message.message) for message in [*result.followups, *own])
 
 
 def labels(message: discord.Message) -> list[str | None]:
-    """The buttons of a message, by their labels."""
+    """The labels of a message's buttons."""
     items = LayoutView.from_message(message).walk_children()
     return [item.label for item in items if isinstance(item, Button)]

@@ -1,4 +1,4 @@
-"""Rules by role on Discord: the roles come with what people do, and a rule can be set from the list of roles."""
+"""Rules by role on Discord: events bring the person's roles, and a command offers the roles for a rule."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ async def test_another_servers_rules_do_not_apply(on: Line) -> None:
     await seen(on, "Its speed is zero.")
 
 
-async def test_who_has_which_role_is_asked_where_nobody_did_anything(on: Line) -> None:
+async def test_roles_are_fetched_where_no_event_brings_them(on: Line) -> None:
     platform = on.app.platforms["discord"]
     assert platform.standing is not None
     assert platform.find is not None
@@ -65,12 +65,12 @@ async def test_who_has_which_role_is_asked_where_nobody_did_anything(on: Line) -
     on.guild.members[on.ana.id].roles.append(managers(on))
     ana = await platform.standing(place, str(on.ana.id), ())
     assert str(managers(on)) in ana.groups
-    assert (await platform.standing(place, "12345", ())).groups == (), "who has left"
+    assert (await platform.standing(place, "12345", ())).groups == (), "a person who has left"
     assert await platform.find(place, "group", "@managers") == (str(managers(on)), "Managers")
     assert await platform.find(place, "group", "strangers") is None
 
 
-async def test_people_are_called_what_discord_calls_them_in_their_own_server_alone(on: Line) -> None:
+async def test_people_are_named_as_discord_names_them_only_in_their_own_server(on: Line) -> None:
     await on.discord.say(on.ana, on.channel, "what is grappled?", mention=True)
     await seen(on, "Its speed is zero.")
     platform = on.app.platforms["discord"]
@@ -105,7 +105,7 @@ async def test_admins_are_told_of_the_spaces_budget_in_private_and_in_a_channel(
     assert not on.discord.dm(on.ana).messages
 
 
-async def test_of_a_budget_in_the_config_the_log_says_that_most_is_used(
+async def test_the_log_warns_when_most_of_the_configs_budget_is_used(
     on: Line, caplog: pytest.LogCaptureFixture
 ) -> None:
     space, setting = str(on.guild.id), budget_setting("space", "", "day", "tokens")
@@ -117,7 +117,7 @@ async def test_of_a_budget_in_the_config_the_log_says_that_most_is_used(
     assert "90 tokens of 100 tokens" in caplog.text
 
 
-async def test_a_file_of_settings_is_applied_by_a_press_of_the_admin(on: Line) -> None:
+async def test_an_admin_applies_a_settings_file_with_a_press(on: Line) -> None:
     text = (
         f'[channels.{on.channel.id}]\nworks = "rules"\n[channels.99]\nworks = "rules"\n'
         f'[categories.{on.channel.id}]\nworks = "all"\n'

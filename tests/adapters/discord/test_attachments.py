@@ -1,4 +1,4 @@
-"""Attached files are fetched from where Discord keeps them, and no further than the limit."""
+"""Attachments are downloaded from Discord's own hosts, and only up to the limit."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ REQUEST = Request("r", Place("discord", "1", "2", ""), Author("3", "Ana"), "libr
 
 @dataclass
 class Store:
-    """Where files lie: what each path answers, and what was asked for with which headers."""
+    """A file server: the answer of each path, and the requests with their headers."""
 
     server: TestServer
     answers: dict[str, list[web.StreamResponse | bytes]] = field(default_factory=dict)
@@ -51,7 +51,7 @@ def key_of(caught: pytest.ExceptionInfo[UserError]) -> tuple[str, object]:
     return caught.value.key, caught.value.values["name"]
 
 
-async def test_the_bytes_arrive_and_nobody_sees_the_token(store: Store, tmp_path: Path) -> None:
+async def test_a_download_does_not_send_the_token(store: Store, tmp_path: Path) -> None:
     store.answers["/rules.md"] = [b"12345"]
     await store.fetcher.fetch(REQUEST, store.file(), tmp_path / "in", 5)
     assert (tmp_path / "in").read_bytes() == b"12345"
@@ -65,14 +65,14 @@ async def test_a_file_that_is_too_large_is_not_requested(store: Store, tmp_path:
     assert store.asked == []
 
 
-async def test_what_is_a_little_over_the_limit_reads_as_more_than_it(store: Store, tmp_path: Path) -> None:
+async def test_a_size_just_above_the_limit_is_shown_as_larger(store: Store, tmp_path: Path) -> None:
     with pytest.raises(UserError) as caught:
         await store.fetcher.fetch(REQUEST, store.file(10_000_001), tmp_path / "in", 10_000_000)
     assert (caught.value.values["mb"], caught.value.values["limit"]) == ("10.1", 10)
 
 
 async def test_a_file_longer_than_stated_is_cut_off_at_the_limit(store: Store, tmp_path: Path) -> None:
-    """How large it is stands above the answer, or is not known: what was read until then is no size."""
+    """The header says how large it is, or nobody knows: the bytes read so far are not its size."""
     unsized = web.Response(body=b"x" * 3_000_000)
     unsized.enable_chunked_encoding()
     store.answers["/rules.md"] = [b"x" * 3_000_000, unsized]
@@ -84,7 +84,7 @@ async def test_a_file_longer_than_stated_is_cut_off_at_the_limit(store: Store, t
     assert (tmp_path / "in").stat().st_size <= 100_000
 
 
-async def test_an_expired_link_asks_for_the_file_again(store: Store, tmp_path: Path) -> None:
+async def test_an_expired_address_is_renewed(store: Store, tmp_path: Path) -> None:
     store.answers["/rules.md"] = [web.Response(status=404)]
     with pytest.raises(UserError) as caught:
         await store.fetcher.fetch(REQUEST, store.file(), tmp_path / "in", 5)
@@ -117,7 +117,9 @@ async def test_nothing_is_downloaded_from_other_hosts(url: str, tmp_path: Path) 
     assert not (tmp_path / "in").exists()
 
 
-async def test_a_service_that_stays_away_is_said_to_be_out_of_reach(store: Store, tmp_path: Path) -> None:
+async def test_a_service_that_does_not_return_is_reported_as_unreachable(
+    store: Store, tmp_path: Path
+) -> None:
     store.answers["/rules.md"] = [web.Response(status=503) for _ in range(3)]
     with pytest.raises(UserError) as caught:
         await store.fetcher.fetch(REQUEST, store.file(), tmp_path / "in", 5)

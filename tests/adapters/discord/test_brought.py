@@ -1,4 +1,4 @@
-"""What a message to the bot brings along: the message that it replies to, links or forwards, or its thread's first."""
+"""A message to the bot includes the message that it replies to, links or forwards, or its thread's first one."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def link(at: Table, message: discord.Message) -> str:
     return f"https://discord.com/channels/{at.guild.id}/{message.channel.id}/{message.id}"
 
 
-async def test_a_reply_brings_the_words_and_the_files_that_it_answers(at: Table) -> None:
+async def test_a_reply_includes_the_text_and_files_of_the_other_message(at: Table) -> None:
     bia = at.guild.add_member(at.env.create_user("Bia"))
     said = await bia.send(at.channel, RULE, attachments=[("map.png", png(8, 8))])
     asked = await at.ana.send(at.channel, f"{me(at)} is that so?", reply_to=said)
@@ -76,14 +76,14 @@ async def test_a_reply_brings_the_words_and_the_files_that_it_answers(at: Table)
     assert (await requests(at))[0].text == f"is that really so?\n\n{QUOTED}"
 
 
-async def test_what_the_bot_said_itself_is_not_brought(at: Table) -> None:
+async def test_the_bots_own_messages_are_not_included(at: Table) -> None:
     channel = at.client.get_channel(at.channel.id)
     assert isinstance(channel, discord.TextChannel)
     await at.ana.send(at.channel, f"{me(at)} and then?", reply_to=await channel.send("An answer"))
     assert [request.text for request in await requests(at)] == ["and then?"]
 
 
-async def test_a_link_brings_a_message_that_the_person_may_read(at: Table) -> None:
+async def test_a_linked_message_is_included_if_the_person_may_read_it(at: Table) -> None:
     bia = at.guild.add_member(at.env.create_user("Bia"))
     nobody = discord.PermissionOverwrite(view_channel=False)
     secret = at.guild.create_text_channel("secret", overwrites={at.ana: nobody})
@@ -129,7 +129,7 @@ async def asked_directly(at: Table) -> list[Request]:
     return await requests(at, f"user:{at.ana.id}")
 
 
-async def test_embeds_are_brought_with_a_question_of_ones_own_and_of_others(at: Table) -> None:
+async def test_embeds_are_included(at: Table) -> None:
     embed = {"title": "Grappled", "description": RULE, "fields": [{"name": "Ends", "value": "When let go."}]}
     bia = at.guild.add_member(at.env.create_user("Bia"))
     shown = at.env.backend.create_message(at.channel.id, bia.id, "https://rules.example", embeds=[embed])
@@ -154,7 +154,7 @@ async def opened_from(at: Table, message: discord.Message) -> ChannelHandle:
     return next(handle for handle in at.channel.threads if handle.id == thread.id)
 
 
-async def test_the_first_question_in_a_thread_brings_the_message_that_it_was_opened_from(at: Table) -> None:
+async def test_the_first_question_in_a_thread_includes_the_threads_starter_message(at: Table) -> None:
     bia = at.guild.add_member(at.env.create_user("Bia"))
     thread = await opened_from(at, await bia.send(at.channel, RULE))
     asked = await at.ana.send(thread, f"{me(at)} is that so?")
@@ -164,8 +164,8 @@ async def test_the_first_question_in_a_thread_brings_the_message_that_it_was_ope
     assert (await requests(at))[0].text == f"is it?\n\n{QUOTED}"
 
 
-async def test_the_bots_role_counts_as_the_bot_and_an_unseen_message_is_said_to_be_so(tmp_path: Path) -> None:
-    """Discord shows nothing of a message of others without the Message Content intent."""
+async def test_the_bots_role_counts_as_the_bot_and_an_unreadable_message_is_named(tmp_path: Path) -> None:
+    """Without the Message Content intent, Discord hides the content of other people's messages."""
     async with line(tmp_path / "with", defaultdict(lambda: hello), free_chat=True) as on:
         await on.discord.say(on.ana, on.channel, f"<@&{on.guild.bot_role}> what is prone?")
         (thread,) = await on.discord.until(lambda: on.channel.threads)
@@ -272,7 +272,7 @@ async def test_a_link_in_a_command_is_read_with_the_askers_rights(tmp_path: Path
         assert RULE not in refused.text
 
 
-async def test_messages_are_fetched_all_at_once_and_brought_in_their_order(tmp_path: Path) -> None:
+async def test_messages_are_fetched_concurrently_and_included_in_order(tmp_path: Path) -> None:
     async with line(tmp_path, defaultdict(lambda: hello), free_chat=True) as on:
         places = [on.guild.text(f"rules-{n}") for n in range(LINKS)]
         rules = [await on.discord.say(on.bia, place, f"Rule {n}.") for n, place in enumerate(places)]
@@ -284,7 +284,7 @@ async def test_messages_are_fetched_all_at_once_and_brought_in_their_order(tmp_p
         links = [f"https://discord.com/channels/{on.guild.id}/{rule.channel.id}/{rule.id}" for rule in rules]
         asking = asyncio.create_task(on.discord.say(on.ana, on.channel, " ".join(links), mention=True))
         async with asyncio.timeout(60):
-            for gate in reversed(held):  # one that waited for another would be given up before
+            for gate in reversed(held):  # fetched one after another, they would exceed the time limit
                 await gate.reached.wait()
         for gate in reversed(held):
             gate.set()

@@ -1,4 +1,4 @@
-"""Presses: now, after a restart, too late, and from where they do not belong."""
+"""Presses: in time, after a restart, too late, and from other spaces."""
 
 from __future__ import annotations
 
@@ -38,13 +38,13 @@ async def at(tmp_path: Path) -> AsyncIterator[Table]:
 
 
 def asked(space: str, text: str) -> Request:
-    """A question of somebody's in a channel of this space."""
+    """A stored question in a channel of this space."""
     run = event_id("discord", space, text)
     return Request(run, Place("discord", space, "1", ""), Author("1", "Ana"), "rules", "ask", {}, text)
 
 
 async def live(at: Table, space: str) -> Request:
-    """A question that is being answered, for ever."""
+    """A question whose run never ends."""
     request = asked(space, "endless")
     await at.app.perform(request)
     await at.recorder.until(request.id, Text("begun"))
@@ -61,7 +61,7 @@ async def test_stop_cancels_the_run_and_says_who_stopped_it(at: Table) -> None:
     assert not pressed.followups[0].ephemeral
 
 
-async def test_a_run_that_was_going_before_a_restart_of_the_client_is_stopped_all_the_same(at: Table) -> None:
+async def test_a_run_from_before_a_restart_of_the_client_can_be_stopped(at: Table) -> None:
     run = (await live(at, at.space)).id
     answer = await at.shown(f"stop:{run}")
     await at.restart()
@@ -69,7 +69,7 @@ async def test_a_run_that_was_going_before_a_restart_of_the_client_is_stopped_al
     assert await at.app.ended(run) == "stopped"
 
 
-async def test_an_answer_can_be_stopped_while_the_database_is_away(
+async def test_an_answer_can_be_stopped_during_a_database_outage(
     at: Table, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def away(*_: object) -> None:
@@ -83,7 +83,7 @@ async def test_an_answer_can_be_stopped_while_the_database_is_away(
     assert told(pressed) == "Ana stopped this."
 
 
-async def test_a_dead_stop_button_says_so_and_goes_away_without_taking_the_text_along(at: Table) -> None:
+async def test_a_dead_stop_button_says_so_and_is_removed_without_the_text(at: Table) -> None:
     run = "0" * 32
     answer = await at.shown(f"stop:{run}", f"retry:{run}")
     pressed = await at.ana.click(answer, label="stop")
@@ -93,7 +93,7 @@ async def test_a_dead_stop_button_says_so_and_goes_away_without_taking_the_text_
     assert "An answer" in message_text(answer.message)
 
 
-async def test_a_dead_stop_button_that_stands_alone_takes_its_row_along(at: Table) -> None:
+async def test_a_dead_stop_button_alone_in_its_row_is_removed_with_the_row(at: Table) -> None:
     answer = await at.shown(f"stop:{'0' * 32}")
     await at.ana.click(answer, label="stop")
     assert labels(answer.message) == []
@@ -137,7 +137,7 @@ async def test_nobody_else_can_press_buttons_of_a_private_answer(at: Table, id: 
     assert len(at.said()) == 1
 
 
-async def test_retry_asks_the_words_as_they_stand_now(at: Table) -> None:
+async def test_retry_asks_the_edited_words(at: Table) -> None:
     past = asked(at.space, "endless")
     await at.app.perform(past)
     await at.app.stop_run(at.space, past.id)
@@ -188,7 +188,7 @@ async def test_sources_are_shown_in_full_to_the_presser_alone_after_a_restart_to
     )
 
 
-async def test_many_sources_are_leafed_through(at: Table) -> None:
+async def test_many_sources_have_pages(at: Table) -> None:
     run = "a" * 32
     cited = [Citation(n, f"Book {n}", "A section", f"Sentence {n}. " * 60) for n in range(1, 13)]
     kept = [json.dumps(asdict(source)) for source in cited]
@@ -209,7 +209,7 @@ async def test_many_sources_are_leafed_through(at: Table) -> None:
     assert "Book 12" not in message_text(page.message)
 
 
-async def test_a_private_answer_is_shared_once_with_its_own_text(at: Table) -> None:
+async def test_a_private_answer_is_shared_once_word_for_word(at: Table) -> None:
     past = asked(at.space, "hello")
     await (await at.app.perform(past)).wait()
     answer = await at.shown(f"share:{past.id}", text="Only Ana sees this.", private=True)
@@ -231,14 +231,16 @@ async def test_all_of_a_long_answer_is_shared_and_each_message_is_stored(at: Tab
     assert [sentence for sentence in sentences if said.count(sentence) != 1] == []
     assert said.count("shared by Ana") == 1
     rows = await at.app.records.outbox.all(at.space, past.id)
-    assert sum(row.stage.startswith("share:") for row in rows) == len(at.said()) > 1, "to be taken back"
+    assert sum(row.stage.startswith("share:") for row in rows) == len(at.said()) > 1, (
+        "so that it can be withdrawn"
+    )
 
 
 async def test_pressing_share_twice_in_a_row_posts_once(at: Table) -> None:
     past = asked(at.space, "hello")
     await (await at.app.perform(past)).wait()
     answer = await at.shown(f"share:{past.id}", text="Mine.", private=True)
-    # As if the button's going had not arrived yet.
+    # As if the button's removal had not arrived yet.
     at.env.inject_error("PATCH", "/webhooks/*/*/messages/@original", status=500)
     await at.ana.click(answer, label="share")
     again = await at.ana.click(answer, label="share")
@@ -300,7 +302,7 @@ async def test_a_stale_or_malformed_press_gets_a_polite_ephemeral_answer(at: Tab
     assert at.recorder.events == {}
 
 
-async def test_what_another_server_offers_is_out_of_reach(at: Table) -> None:
+async def test_a_press_cannot_reach_another_servers_runs(at: Table) -> None:
     past = asked("another server", "hello")
     await (await at.app.perform(past)).wait()
     secret = json.dumps(asdict(Citation(1, "Secret book", "", "Nobody here may read this.")))

@@ -1,4 +1,4 @@
-"""Stages on Discord that change after they were shown."""
+"""Stages on Discord that change after they are shown."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ async def test_an_earlier_stage_is_changed_in_its_own_message_and_the_others_sta
 ) -> None:
     await views.run(*WHOLE)
     assert views.paper.texts == [SEARCHED, ANSWERED]
-    for _ in range(2):  # a replay changes nothing more
+    for _ in range(2):  # a replay changes nothing further
         await views.view().change(changed(Text("It is Bia.")))
         assert views.paper.texts == [SEARCHED, "### Answer\nIt is Bia."]
     assert len(views.paper.messages[1].states) == len({text for _, text in views.paper.messages[1].states})
     await views.view().change(replace(changed(Text("It is Bia.")), answer=True))
-    assert f"feedback:{RUN}:up" in custom_ids(views.paper.messages[1]), "it is still the last"
+    assert f"feedback:{RUN}:up" in custom_ids(views.paper.messages[1]), "it is still the last stage"
     await views.view().change(changed(Text("Nobody was found."), stage="search"))
     assert views.paper.texts == ["### Answer\nNobody was found.", "### Answer\nIt is Bia."]
     assert custom_ids(views.paper.messages[0]) == []
@@ -44,7 +44,7 @@ async def test_a_stage_that_gets_shorter_needs_fewer_messages(views: Views) -> N
     assert views.paper.texts == ["### Answer\nShort."]
 
 
-async def test_a_stage_that_is_taken_back_says_so_and_offers_nothing(views: Views) -> None:
+async def test_a_withdrawn_stage_says_so_and_has_no_buttons(views: Views) -> None:
     await views.run(*WHOLE, Choices("And now?", (Choice("Go", "/rules ask go"),)))
     assert f"choice:{RUN}:0" in custom_ids(views.paper.messages[1])
     await views.view().change(changed())
@@ -53,14 +53,14 @@ async def test_a_stage_that_is_taken_back_says_so_and_offers_nothing(views: View
     assert f"choice:{RUN}:0" not in custom_ids(views.paper.messages[1])
 
 
-async def test_what_was_never_shown_is_not_shown_by_a_change(views: Views) -> None:
+async def test_changing_a_stage_that_was_never_shown_shows_nothing(views: Views) -> None:
     await views.view().change(changed(Text("It is Bia.")))
     await views.run(*SEARCH)
     await views.view().change(changed(Text("It is Bia.")))
     assert views.paper.texts == [SEARCHED]
 
 
-async def test_new_choices_have_numbers_of_their_own_and_old_ones_still_mean_the_same(
+async def test_new_choices_get_new_numbers_and_old_ones_keep_their_meaning(
     views: Views,
 ) -> None:
     def choices(*labels: str) -> Choices:
@@ -74,7 +74,7 @@ async def test_new_choices_have_numbers_of_their_own_and_old_ones_still_mean_the
     assert ["go" in offered[0], "stay" in offered[1], "run" in offered[2], len(offered)] == [True] * 3 + [3]
 
 
-async def test_what_has_been_taken_stands_there_and_can_be_pressed_no_more(views: Views) -> None:
+async def test_a_taken_choice_is_shown_and_cannot_be_pressed(views: Views) -> None:
     choices = Choices("And now?", (Choice("Go", "/rules ask go"), Choice("Stay", "")))
     await views.run(*WHOLE, choices)
     for _ in range(2):
@@ -88,7 +88,9 @@ async def test_what_has_been_taken_stands_there_and_can_be_pressed_no_more(views
 
 
 @pytest.mark.parametrize("fault", [NotEditable(), PlaceClosed(50013)])
-async def test_what_can_no_longer_be_edited_comes_anew_and_says_so(views: Views, fault: Exception) -> None:
+async def test_a_message_that_cannot_be_edited_is_posted_again_and_says_so(
+    views: Views, fault: Exception
+) -> None:
     await views.run(*WHOLE)
     elsewhere = Paper(read, "elsewhere")
     views.paper.faults.append(fault)
@@ -98,7 +100,9 @@ async def test_what_can_no_longer_be_edited_comes_anew_and_says_so(views: Views,
 
 
 @pytest.mark.parametrize("fault", [NotEditable(), PlaceClosed(50013)])
-async def test_what_matters_only_in_its_place_does_not_come_anew(views: Views, fault: Exception) -> None:
+async def test_a_change_that_matters_only_in_place_is_not_posted_again(
+    views: Views, fault: Exception
+) -> None:
     await views.run(*WHOLE)
     elsewhere = Paper(read, "elsewhere")
     views.paper.faults.append(fault)
@@ -110,14 +114,14 @@ async def test_what_matters_only_in_its_place_does_not_come_anew(views: Views, f
     assert views.paper.texts == [SEARCHED, "### Answer\nIt is Bia."]
 
 
-async def test_what_somebody_has_deleted_stays_so(views: Views) -> None:
+async def test_a_deleted_message_stays_deleted(views: Views) -> None:
     await views.run(*WHOLE)
     views.paper.messages[1].deleted = True
     await views.view().change(changed(Text("It is Bia.")))
     assert views.paper.texts == [SEARCHED]
 
 
-async def test_of_an_answer_that_was_shared_the_last_stage_is_still_the_last(views: Views) -> None:
+async def test_the_last_stage_of_a_shared_answer_stays_the_last(views: Views) -> None:
     await views.run(*WHOLE)
     await views.outbox.claim(PLACE.space, RUN, "share:1")
     await views.outbox.mark_sent(PLACE.space, RUN, "share:1", "1718.9", "shared")

@@ -1,4 +1,4 @@
-"""Where answers go and which messages are for the bot on Discord, as a channel's settings say."""
+"""Channel settings on Discord decide where answers go and which messages are for the bot."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def root(channel: Channel) -> list[str]:
     return [message.text for message in channel.messages if message.author.bot and not message.deleted]
 
 
-async def test_answers_go_to_the_channel_itself_where_its_admins_want_that(on: Line) -> None:
+async def test_answers_go_to_the_channel_itself_where_it_is_set_so(on: Line) -> None:
     await put(on, ANSWERS, IN_CHANNEL)
     await on.discord.say(on.ana, on.channel, "what is grappled?", mention=True)
     await seen(on, "Its speed is zero.")
@@ -57,7 +57,7 @@ async def test_answers_go_to_the_channel_itself_where_its_admins_want_that(on: L
     assert sum("Its speed is zero." in text for text in root(on.channel)) == 2
 
 
-async def test_a_command_is_answered_to_the_asker_alone_where_that_is_usual(on: Line) -> None:
+async def test_answers_to_commands_are_private_where_the_channel_is_set_so(on: Line) -> None:
     await put(on, ANSWERS, IN_PRIVATE)
     asked = await on.discord.slash(on.ana, on.channel, "rules ask", question="what is grappled?")
     await on.discord.until(lambda: asked.original is not None and "Its speed is zero." in asked.original.text)
@@ -77,7 +77,7 @@ async def test_a_private_answer_has_the_channels_voice_and_uses_its_budget(on: L
     await on.discord.until(lambda: asked.original is not None and "Its speed is zero." in asked.original.text)
     request = await on.app.request_of(place.space, event_id("discord", place.space, str(asked.id)))
     assert request is not None
-    assert request.place.thread, "a conversation of its own"
+    assert request.place.thread, "a separate conversation"
     models = on.app.resources.models
     assert "Be brief." in await models._instruction(request)
     await models.budget._reserve(request, "step", "p:m", Usage(input_tokens=60, output_tokens=40), unknown)

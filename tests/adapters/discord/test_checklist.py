@@ -1,4 +1,4 @@
-"""/setup tells what is in place and what to click; /free-chat turns plain talk on and off."""
+"""/setup lists what is ready and what to click; /free-chat turns messages without mentions on and off."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ async def at(tmp_path: Path) -> AsyncIterator[Table]:
 
 
 def keeper(at: Table) -> MemberActor:
-    """Somebody who manages the server."""
+    """A person who manages the server."""
     role = at.guild.create_role("Keepers", permissions=discord.Permissions(manage_guild=True))
     return at.guild.add_member(at.env.create_user("Bia"), roles=[role])
 
 
-async def test_setup_lists_what_is_there_and_what_is_not(at: Table) -> None:
+async def test_setup_lists_what_is_ready_and_what_is_missing(at: Table) -> None:
     result = await keeper(at).slash(at.channel, "setup")
     assert result.ephemeral
     text = told(result)
@@ -53,7 +53,7 @@ async def test_setup_lists_what_is_there_and_what_is_not(at: Table) -> None:
 
 
 class Shelved:
-    """Documents, of which only the shelves are known."""
+    """Documents that know only their shelves."""
 
     def __init__(self, *shelves: str) -> None:
         self._books = [SimpleNamespace(shelf=shelf) for shelf in shelves]
@@ -62,7 +62,7 @@ class Shelved:
         return self._books
 
 
-async def test_the_word_for_shelves_agrees_with_their_number_not_with_that_of_the_books() -> None:
+async def test_the_word_for_shelves_agrees_with_the_number_of_shelves() -> None:
     for shelves, line in (
         (("rules", "rules"), "2 books in the library, on the shelf rules."),
         (("rules", "lore"), "2 books in the library, on the shelves rules, lore."),
@@ -71,7 +71,7 @@ async def test_the_word_for_shelves_agrees_with_their_number_not_with_that_of_th
         assert check.line.endswith(line)
 
 
-async def test_a_model_whose_key_is_missing_is_a_thing_to_mend(at: Table) -> None:
+async def test_setup_names_a_model_without_a_key(at: Table) -> None:
     usual = at.client.config
     providers = {**usual.providers, "far": ProviderConfig("far", "openai-compatible", api_key_env="FAR_KEY")}
     at.client.config = replace(usual, providers=providers, roles=RolesConfig(answerer=("far:model",)))
@@ -81,7 +81,7 @@ async def test_a_model_whose_key_is_missing_is_a_thing_to_mend(at: Table) -> Non
     assert "can set FAR_KEY" in text
 
 
-async def test_a_missing_permission_is_named_with_what_it_is_for_and_where_it_is_granted(at: Table) -> None:
+async def test_a_missing_permission_is_named_with_its_use_and_where_to_grant_it(at: Table) -> None:
     denied = discord.PermissionOverwrite(attach_files=False, create_public_threads=False)
     channel = at.guild.create_text_channel("quiet", overwrites={at.guild.default_role: denied})
     text = told(await keeper(at).slash(channel, "setup"))
@@ -92,12 +92,12 @@ async def test_a_missing_permission_is_named_with_what_it_is_for_and_where_it_is
     assert "Send Messages** is missing" not in text
 
 
-async def test_setup_is_for_who_manages_the_server(at: Table) -> None:
+async def test_setup_is_for_people_who_manage_the_server(at: Table) -> None:
     assert "setup" not in at.ana.available_commands(at.channel)
     assert "setup" in keeper(at).available_commands(at.channel)
 
 
-async def test_the_list_is_short_enough_for_a_message_in_both_languages_at_its_worst(at: Table) -> None:
+async def test_the_longest_list_fits_a_message_in_both_languages(at: Table) -> None:
     guild, nothing = at.client.get_guild(at.guild.id), discord.Permissions.none()
     await at.app.resources.records.marks.set(
         note_of(at.client.application_id or 0, None), "of another release"
@@ -122,7 +122,7 @@ async def test_free_chat_without_the_intent_says_what_is_missing(at: Table) -> N
     assert not held.free_chat
 
 
-async def test_who_opened_the_session_or_may_manage_threads_switches_free_chat_for_all_to_see(
+async def test_the_sessions_opener_and_thread_managers_can_switch_free_chat(
     tmp_path: Path,
 ) -> None:
     async with opened(tmp_path, DiscordConfig(free_chat=True)) as at:
@@ -148,7 +148,7 @@ async def test_who_opened_the_session_or_may_manage_threads_switches_free_chat_f
         assert not held.free_chat
 
 
-async def test_free_chat_outside_a_thread_of_the_bots_says_where_it_goes(at: Table) -> None:
+async def test_free_chat_outside_the_bots_threads_says_where_it_works(at: Table) -> None:
     result = await at.ana.slash(at.channel, "free-chat", on=True)
     assert result.ephemeral
     assert "inside one of my threads" in told(result)

@@ -1,4 +1,4 @@
-"""The connection: with what it identifies, how its shards start, which way it comes back, and how it leaves."""
+"""The connection to Discord: identifying, starting shards, resuming and closing."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ async def here(fake: FakeDiscord, data: Path, **settings: object) -> AsyncIterat
             connecting.cancel()
 
 
-async def test_it_asks_for_no_more_than_it_needs(tmp_path: Path) -> None:
+async def test_the_client_requests_only_the_intents_that_it_needs(tmp_path: Path) -> None:
     async with FakeDiscord(portal=()) as fake, here(fake, tmp_path) as client:
         ((_, _, intents),) = fake.gateway.identified
         assert intents == GUILDS | VOICE_STATES | GUILD_MESSAGES | DM_MESSAGES
@@ -59,21 +59,21 @@ async def test_it_asks_for_no_more_than_it_needs(tmp_path: Path) -> None:
         assert (client.help_command, list(client.commands)) == (None, [])
 
 
-async def test_it_is_there_without_waiting_for_caches_that_it_does_not_keep(tmp_path: Path) -> None:
-    """discord.py would wait two seconds after each server, and whoever looks for the bot's word with it."""
+async def test_the_client_is_ready_without_waiting_for_unused_caches(tmp_path: Path) -> None:
+    """discord.py would wait two seconds after each server, and so would the line that says that the bot is ready."""
     app = await App.open(load(data=tmp_path, environ={}))
     async with Sutradhar(app, app.resources.config) as client:
         assert client._connection.guild_ready_timeout <= 0.5
     await app.close()
 
 
-async def test_free_chat_asks_for_what_people_write(tmp_path: Path) -> None:
+async def test_free_chat_requests_the_message_content_intent(tmp_path: Path) -> None:
     async with FakeDiscord() as fake, here(fake, tmp_path, free_chat=True):
         ((_, _, intents),) = fake.gateway.identified
         assert intents == GUILDS | VOICE_STATES | GUILD_MESSAGES | DM_MESSAGES | MESSAGE_CONTENT
 
 
-async def test_without_the_intent_free_chat_says_what_to_click(tmp_path: Path) -> None:
+async def test_free_chat_without_the_intent_says_what_to_click(tmp_path: Path) -> None:
     async with FakeDiscord(portal=()) as fake:
         app = await App.open(config(fake, tmp_path, free_chat=True))
         async with Sutradhar(app, app.resources.config) as client:
@@ -85,7 +85,7 @@ async def test_without_the_intent_free_chat_says_what_to_click(tmp_path: Path) -
     assert caught.value.key == "discord_run.intent_off"
 
 
-async def test_sixteen_shards_start_at_once_where_discord_lets_them(tmp_path: Path) -> None:
+async def test_sixteen_shards_start_at_once_if_discord_allows_it(tmp_path: Path) -> None:
     async with FakeDiscord(shards=16, max_concurrency=16) as fake:
         guilds = [fake.guild(f"Table {n}") for n in range(16)]
         began = time.monotonic()
@@ -93,14 +93,14 @@ async def test_sixteen_shards_start_at_once_where_discord_lets_them(tmp_path: Pa
             assert sorted(shard for _, shard, _ in fake.gateway.identified) == list(range(16))
             assert (
                 max(at for at, _, _ in fake.gateway.identified) - began < 60
-            )  # one after the other would take 75
+            )  # one after another, they would take 75 seconds
             await fake.until(lambda: len(client.guilds) == len(guilds))
             await client.wait_until_ready()
             assert {guild.shard_id for guild in client.guilds} == set(range(16))
         assert fake.gateway.closed == []
 
 
-async def test_it_comes_back_through_the_gateway_it_was_given(tmp_path: Path) -> None:
+async def test_the_client_resumes_at_the_address_from_ready(tmp_path: Path) -> None:
     async with FakeDiscord() as fake:
         proxy = f"ws://localhost:{fake.port}/gateway"
         async with here(fake, tmp_path, gateway_url=proxy) as client:
@@ -113,7 +113,7 @@ async def test_it_comes_back_through_the_gateway_it_was_given(tmp_path: Path) ->
     assert hosts == [f"localhost:{fake.port}"] * 2
 
 
-async def test_its_requests_are_counted_where_discord_refuses_them(tmp_path: Path) -> None:
+async def test_refused_requests_are_counted(tmp_path: Path) -> None:
     async with FakeDiscord() as fake, here(fake, tmp_path) as client:
         channel = fake.guild("Table", []).text("general")
         with pytest.raises(discord.Forbidden):
@@ -132,7 +132,7 @@ async def test_the_second_start_registers_nothing(tmp_path: Path) -> None:
         ]
 
 
-async def test_windows_that_were_dismissed_are_forgotten_at_a_start(tmp_path: Path) -> None:
+async def test_dismissed_windows_are_forgotten_at_the_start(tmp_path: Path) -> None:
     async with FakeDiscord() as fake:
         async with here(fake, tmp_path) as client:
             for run in ("old", "new"):
@@ -145,9 +145,9 @@ async def test_windows_that_were_dismissed_are_forgotten_at_a_start(tmp_path: Pa
             assert [await offers.all("1", run, WINDOW) for run in ("old", "new")] == [[], ["{}"]]
 
 
-async def test_leaving_takes_no_longer_than_the_gateways_goodbye(tmp_path: Path) -> None:
+async def test_leaving_takes_no_longer_than_the_gateways_close(tmp_path: Path) -> None:
     async with FakeDiscord() as fake, here(fake, tmp_path) as client:
         await client.stop_receiving()
         await fake.until(lambda: not fake.gateway.live, seconds=1)
-        # Requests can still be sent: what runs has its last word.
+        # Requests can still be sent, so that runs can show their end.
         assert (await client.fetch_user(fake.user("Ana").id)).display_name == "Ana"

@@ -1,4 +1,4 @@
-"""Commands are called as each person's Discord shows them, in what is said and in what is typed."""
+"""Commands have the names that each person's Discord shows, in the bot's sentences and in typed lines."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def test_a_sentence_names_commands_as_the_reader_sees_them(sentence: str, read: 
     assert localized(PORTUGUESE, sentence) == read
 
 
-def test_english_sentences_stay_as_they_are_but_for_groups_of_discords_own() -> None:
+def test_english_sentences_change_only_for_discords_own_groups() -> None:
     sentences = ENGLISH.sentences()
     shown = {key: localized(ENGLISH, sentence) for key, sentence in sentences.items()}
     for row in TABLE:
@@ -67,7 +67,7 @@ def test_a_line_may_be_typed_in_any_language(line: str, known: str) -> None:
     assert as_in_table(line) == known
 
 
-def test_a_line_in_portuguese_asks_for_the_same() -> None:
+def test_a_line_in_portuguese_becomes_the_same_request() -> None:
     for line, known in (
         ("/regras consultar Agarrado —estante regras", "/rules lookup Agarrado --shelf regras"),
         ("/mundo prosa sparse --tempo passado", "/story prose sparse --tense past"),
@@ -79,8 +79,8 @@ def test_a_line_in_portuguese_asks_for_the_same() -> None:
 
 
 @pytest.mark.parametrize("say", [PORTUGUESE, ENGLISH], ids=["pt-BR", "en"])
-def test_each_option_and_each_choice_has_a_name_and_a_description_that_discord_takes(say: Words) -> None:
-    """Of one without, Discord refuses all commands at once."""
+def test_every_option_and_choice_has_a_valid_name_and_description(say: Words) -> None:
+    """If one is missing, Discord refuses all commands."""
     sentences = say.sentences()
     for row in TABLE:
         for summary in (row.summary, *(slot.summary for slot in slots(row))):

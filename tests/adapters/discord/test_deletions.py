@@ -1,4 +1,4 @@
-"""What people take back or put differently is honoured."""
+"""Messages that people delete or edit on Discord."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def run_of(space: str, message: int) -> str:
 
 
 async def live(at: Table, message: int, *, space: str = "", thread: str = "") -> str:
-    """A run that the message asked for, which goes on for ever."""
+    """A run for this message that never ends."""
     space = space or at.space
     run = run_of(space, message)
     place = Place("discord", space, str(at.channel.id), thread)
@@ -58,7 +58,7 @@ async def test_a_deleted_message_stops_its_run_and_is_forgotten(at: Table) -> No
     assert at.app.runs.of(at.space, goes_on)
 
 
-async def test_messages_deleted_in_bulk_are_forgotten_each(at: Table) -> None:
+async def test_each_message_of_a_bulk_deletion_is_forgotten(at: Table) -> None:
     messages = [await at.ana.send(at.channel, f"question {n}") for n in range(2)]
     runs = [await live(at, message.id, thread=str(message.id)) for message in messages]
     channel = at.client.get_channel(at.channel.id)
@@ -80,14 +80,14 @@ async def test_a_message_deleted_in_a_dm_is_forgotten_after_a_restart_too(at: Ta
     assert past.text == ""
 
 
-async def test_a_deleted_message_of_the_same_id_elsewhere_forgets_nothing_here(at: Table) -> None:
+async def test_deleting_a_message_of_the_same_id_elsewhere_changes_nothing_here(at: Table) -> None:
     message = await at.ana.send(at.channel, "what I asked")
     run = await live(at, message.id, space="another server")
     await at.ana.delete(message)
     assert at.app.runs.of("another server", run)
 
 
-async def test_an_edited_message_is_kept_as_it_reads_now(at: Table) -> None:
+async def test_an_edited_message_is_stored_with_its_new_text(at: Table) -> None:
     assert at.client.user is not None
     me = at.client.user.mention
     message = await at.ana.send(at.channel, f"{me} what is prome?")
@@ -115,7 +115,7 @@ async def test_an_edit_that_leaves_nothing_or_cannot_be_read_changes_nothing(at:
     assert past.text == "what is prone?"
 
 
-async def test_a_deleted_thread_is_let_go_with_its_session_and_what_runs_there(at: Table) -> None:
+async def test_deleting_a_thread_ends_its_session_and_runs(at: Table) -> None:
     thread = await at.thread()
     resources, channel = at.app.resources, str(at.channel.id)
     session = await resources.records.sessions.open(
@@ -143,7 +143,7 @@ async def test_a_deleted_thread_is_let_go_with_its_session_and_what_runs_there(a
     assert (kept.id, kept.state) == (session.id, "archived")
 
 
-async def test_a_deleted_channel_takes_its_runs_and_its_calendar_with_it(at: Table) -> None:
+async def test_deleting_a_channel_ends_its_runs_and_schedules(at: Table) -> None:
     run, elsewhere = await live(at, 1, thread="talk"), at.guild.create_text_channel("elsewhere")
     schedules, mine = at.app.resources.records.schedules, str(at.ana.id)
     for channel, thread in ((at.channel.id, ""), (at.channel.id, "talk"), (elsewhere.id, "")):
@@ -159,7 +159,7 @@ async def test_a_deleted_channel_takes_its_runs_and_its_calendar_with_it(at: Tab
     assert not await schedules.followers(at.space, f"in {at.channel.id} talk")
 
 
-async def test_a_server_that_puts_the_bot_out_stops_its_runs_alone_and_keeps_its_data(at: Table) -> None:
+async def test_removing_the_bot_from_a_server_stops_its_runs_and_keeps_its_data(at: Table) -> None:
     run, other = await live(at, 1), await live(at, 2, space="another server")
     guild = at.client.get_guild(at.guild.id)
     assert guild is not None

@@ -1,4 +1,4 @@
-"""The doctor's look at Discord, and the invitation: what is wrong, and what to click."""
+"""What doctor says about Discord, and the invitation: what is wrong, and what to click."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def config(fake: FakeDiscord, **settings: object) -> Config:
 
 
 async def told(fake: FakeDiscord, locale: str = "en", **settings: object) -> dict[str, bool | None]:
-    """Every sentence without its first word, and whether it is well."""
+    """Each check: whether it passed, and its sentence without the first word."""
     checks = await examine(config(fake, **settings), fake.token, words(locale))
     return {text.removeprefix("Discord").lstrip(":, "): well for well, text in checks}
 
@@ -68,7 +68,7 @@ async def test_a_missing_network_gets_one_sentence() -> None:
 @pytest.mark.parametrize(
     ("free_chat", "well", "says"), [(True, False, "“Message Content Intent”"), (False, None, "not needed")]
 )
-async def test_an_intent_that_is_off_matters_where_it_is_needed(
+async def test_a_disabled_intent_is_a_fault_only_if_it_is_needed(
     free_chat: bool, well: bool | None, says: str
 ) -> None:
     async with FakeDiscord(portal=()) as fake:
@@ -80,7 +80,7 @@ async def test_an_intent_that_is_off_matters_where_it_is_needed(
     ("locale", "names"),
     [("en", "Send Messages, Create Public Threads"), ("pt-BR", "Enviar mensagens, Criar tópicos públicos")],
 )
-async def test_what_the_bot_lacks_is_named_for_each_server(
+async def test_missing_permissions_are_named_for_each_server(
     fake: FakeDiscord, locale: str, names: str
 ) -> None:
     fake.guild("Table").forbid("send_messages", "create_public_threads")
@@ -100,16 +100,16 @@ async def test_many_servers_that_lack_something_are_counted(fake: FakeDiscord) -
     assert "3 more servers lack permissions." in checks
 
 
-async def test_no_server_yet_tells_how_to_invite(fake: FakeDiscord) -> None:
+async def test_without_a_server_doctor_explains_how_to_invite_the_bot(fake: FakeDiscord) -> None:
     assert [text for text in await told(fake) if "doctor --invite" in text]
 
 
-async def test_an_endpoint_that_swallows_commands_is_found(fake: FakeDiscord) -> None:
+async def test_an_interactions_endpoint_url_is_reported(fake: FakeDiscord) -> None:
     fake.interactions_endpoint_url = "https://example.org/discord"
     assert [text for text, well in (await told(fake)).items() if well is False and "empty that field" in text]
 
 
-async def test_another_applications_token_is_found(fake: FakeDiscord) -> None:
+async def test_the_token_of_another_application_is_reported(fake: FakeDiscord) -> None:
     checks = await told(fake, application_id=7)
     assert [text for text, well in checks.items() if well is False and "application_id = 7" in text]
 
@@ -126,13 +126,13 @@ async def test_commands_of_another_release_are_named(fake: FakeDiscord) -> None:
     assert [text for text in await told(fake) if "do not match this release (help)" in text]
 
 
-async def test_a_server_to_try_commands_out_that_has_no_bot_is_named(fake: FakeDiscord) -> None:
+async def test_a_test_server_without_the_bot_is_named(fake: FakeDiscord) -> None:
     guild = fake.guild("Table", bot=False)
     checks = await told(fake, sync_guilds=(guild.id,))
     assert [text for text, well in checks.items() if well is False and str(guild.id) in text]
 
 
-def test_the_link_asks_for_what_is_needed_and_no_more() -> None:
+def test_the_invitation_requests_only_the_needed_permissions() -> None:
     assert link(123) == (
         "https://discord.com/oauth2/authorize?client_id=123&scope=bot+applications.commands"
         f"&permissions={wanted().value}"
@@ -145,7 +145,7 @@ def test_the_link_asks_for_what_is_needed_and_no_more() -> None:
     assert personal_link(123).endswith("client_id=123&scope=applications.commands&integration_type=1")
 
 
-def test_an_invitation_needs_no_token_where_the_settings_name_the_application(
+def test_an_invitation_needs_no_token_if_the_config_names_the_application(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     settings = replace(load(environ={}), discord=DiscordConfig(application_id=123))
@@ -153,7 +153,7 @@ def test_an_invitation_needs_no_token_where_the_settings_name_the_application(
     assert capsys.readouterr().out == link(123) + "\n"
 
 
-def test_an_invitation_for_nobody_knows_whom_says_what_to_set(tmp_path: Path) -> None:
+def test_an_invitation_without_an_application_says_what_to_set(tmp_path: Path) -> None:
     with pytest.raises(UserError) as caught:
         invite(replace(load(environ={}), secrets=Secrets({}, {})), "en")
     assert caught.value.key == "discord_doctor.invite_unknown"

@@ -1,4 +1,4 @@
-"""Discord's limit over all channels together."""
+"""Discord's global limit for all channels together."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def most_in_a_window(begun: list[float], window_s: float) -> int:
     return max(sum(at <= other < at + window_s for other in begun) for at in begun)
 
 
-async def test_no_more_than_allowed_begin_in_any_window() -> None:
+async def test_no_window_has_more_requests_than_allowed() -> None:
     limit, begun = GlobalLimit(5, 0.05), list[float]()
 
     async def one() -> None:
@@ -26,12 +26,12 @@ async def test_no_more_than_allowed_begin_in_any_window() -> None:
         for _ in range(23):
             tasks.create_task(one())
     assert len(begun) == 23
-    assert begun[4] - began < 0.05  # the first ones need not wait
+    assert begun[4] - began < 0.05  # the first requests need not wait
     assert begun[-1] - began >= 4 * 0.05
     assert most_in_a_window(begun, 0.049) <= 5
 
 
-async def test_who_is_urgent_goes_first_and_then_who_waits_longest() -> None:
+async def test_urgent_requests_go_first_and_then_the_oldest() -> None:
     limit, order = GlobalLimit(1, 0.01), list[str]()
 
     async def one(name: str, rank: int) -> None:
@@ -45,7 +45,7 @@ async def test_who_is_urgent_goes_first_and_then_who_waits_longest() -> None:
     assert order == ["first", "urgent", "soon", "late", "later"]
 
 
-async def test_a_turn_that_nobody_waits_for_any_more_is_anothers() -> None:
+async def test_an_unused_turn_goes_to_the_next_request() -> None:
     limit, went, begun = GlobalLimit(1, 0.02), list[str](), asyncio.Event()
 
     async def one(name: str) -> None:
@@ -61,7 +61,7 @@ async def test_a_turn_that_nobody_waits_for_any_more_is_anothers() -> None:
     assert went == ["a", "c"]
 
 
-async def test_a_request_is_made_in_its_turn_with_what_it_was_given() -> None:
+async def test_a_request_keeps_its_arguments_while_it_waits() -> None:
     limit = GlobalLimit(1, 0.01)
 
     async def request(*given: object, **more: object) -> object:

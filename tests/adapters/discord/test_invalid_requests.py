@@ -1,4 +1,4 @@
-"""What Discord holds against us is counted before it bans us, and said in the log in time."""
+"""Invalid requests, for which Discord bans an address, are counted, and the log warns in time."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Clock:
         return self.now
 
 
-async def test_only_refusals_count_and_no_shared_limit() -> None:
+async def test_refusals_count_and_shared_limits_do_not() -> None:
     async def answer(request: web.Request) -> web.Response:
         scope = {"X-RateLimit-Scope": request.query["scope"]} if "scope" in request.query else {}
         return web.Response(status=int(request.match_info["status"]), headers=scope)
@@ -39,7 +39,7 @@ async def test_only_refusals_count_and_no_shared_limit() -> None:
     assert counter.count == 4
 
 
-def test_the_log_warns_at_a_tenth_at_half_and_shortly_before_once_each(
+def test_the_log_warns_once_at_a_tenth_at_half_and_near_the_limit(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     counter = InvalidRequests(Clock())
@@ -53,7 +53,7 @@ def test_the_log_warns_at_a_tenth_at_half_and_shortly_before_once_each(
     assert caplog.handler.level <= logging.WARNING
 
 
-def test_what_is_older_than_ten_minutes_is_forgotten_and_warned_of_anew(
+def test_requests_are_forgotten_after_ten_minutes_and_warnings_start_again(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     clock = Clock()

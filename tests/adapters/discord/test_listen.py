@@ -1,4 +1,4 @@
-"""Which messages the bot takes as its own, and what it makes of them."""
+"""Which messages on Discord are for the bot, and which requests they become."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ def opened(data: Path, settings: DiscordConfig | None = None) -> AbstractAsyncCo
 
 @pytest.fixture
 async def at(tmp_path: Path) -> AsyncIterator[Table]:
-    """As most people run it: without the Message Content intent."""
+    """A table without the Message Content intent, as for most bots."""
     async with opened(tmp_path) as made:
         yield made
 
 
 @pytest.fixture
 async def chatty(tmp_path: Path) -> AsyncIterator[Table]:
-    """With the Message Content intent."""
+    """A table with the Message Content intent."""
     async with opened(tmp_path, DiscordConfig(free_chat=True)) as made:
         yield made
 
@@ -60,12 +60,12 @@ async def test_a_mention_is_asked_without_the_mention(at: Table) -> None:
     assert await at.asked() == ["/rules ask what about   grappling?", "/rules ask Say what is prone?"]
 
 
-async def test_a_mention_may_bring_a_line_with_a_slash(at: Table) -> None:
+async def test_a_mention_may_contain_a_line_with_a_slash(at: Table) -> None:
     await at.ana.send(at.channel, f"{me(at)} /rules lookup Grappled")
     assert await at.asked() == ["/rules lookup Grappled"]
 
 
-async def test_other_people_are_asked_about_by_name(at: Table) -> None:
+async def test_mentions_of_other_people_become_names(at: Table) -> None:
     bia = at.guild.add_member(at.env.create_user("Bia"))
     await at.ana.send(at.channel, f"{me(at)} may {bia.mention} do that in {at.channel.mention}?")
     assert await at.asked() == ["/rules ask may @Bia do that in #general?"]
@@ -79,7 +79,7 @@ async def test_a_direct_message_is_always_for_the_bot(at: Table) -> None:
     assert request.text == "what is prone?"
 
 
-async def test_plain_talk_a_role_and_everyone_are_not_for_the_bot(at: Table) -> None:
+async def test_plain_messages_and_mentions_of_roles_or_everyone_are_not_for_the_bot(at: Table) -> None:
     role = at.guild.create_role("Players")
     for said in ("hello all", "@everyone hello", f"{role.mention} hello"):
         await at.ana.send(at.channel, said)
@@ -87,7 +87,7 @@ async def test_plain_talk_a_role_and_everyone_are_not_for_the_bot(at: Table) -> 
     assert len(at.said()) == 3
 
 
-async def test_a_reply_to_the_bot_is_for_it_and_one_to_somebody_else_is_not(chatty: Table) -> None:
+async def test_replies_to_the_bot_are_for_it_and_replies_to_others_are_not(chatty: Table) -> None:
     mine = await bots_message(chatty, chatty.channel)
     theirs = await chatty.ana.send(chatty.channel, "I think so")
     await chatty.ana.send(chatty.channel, "and prone?", reply_to=mine)
@@ -95,7 +95,7 @@ async def test_a_reply_to_the_bot_is_for_it_and_one_to_somebody_else_is_not(chat
     assert await chatty.asked() == ["/rules ask and prone?"]
 
 
-async def test_bots_webhooks_and_system_messages_are_not_listened_to(chatty: Table) -> None:
+async def test_messages_of_bots_webhooks_and_discord_are_ignored(chatty: Table) -> None:
     other = chatty.guild.add_member(chatty.env.create_user("Other", bot=True))
     await other.send(chatty.channel, f"{me(chatty)} hello")
     await chatty.guild.create_webhook(chatty.channel).send(f"{me(chatty)} hello")
@@ -111,13 +111,13 @@ async def test_an_empty_mention_is_answered_with_an_example(at: Table) -> None:
     assert "For example" in at.said()[-1]
 
 
-async def test_somebody_who_mentions_it_without_end_is_let_be(at: Table) -> None:
+async def test_hints_for_empty_mentions_are_limited(at: Table) -> None:
     for _ in range(HINTS + 3):
         await at.ana.send(at.channel, me(at))
     assert len([text for text in at.said() if "For example" in text]) == HINTS
 
 
-async def test_in_a_thread_with_free_chat_every_message_is_for_the_bot_that_is_not_for_others(
+async def test_with_free_chat_every_message_that_addresses_nobody_else_is_for_the_bot(
     chatty: Table,
 ) -> None:
     thread = await chatty.thread(free_chat=True)
@@ -134,14 +134,14 @@ async def test_in_a_thread_with_free_chat_every_message_is_for_the_bot_that_is_n
     }
 
 
-async def test_in_a_thread_without_free_chat_only_what_is_addressed_is_taken(chatty: Table) -> None:
+async def test_without_free_chat_only_messages_that_address_the_bot_are_for_it(chatty: Table) -> None:
     thread = await chatty.thread()
     await chatty.ana.send(thread, "and prone?")
     await chatty.ana.send(thread, f"{me(chatty)} and blinded?")
     assert await chatty.asked() == ["/rules ask and blinded?"]
 
 
-async def test_a_thread_that_says_nothing_of_free_chat_goes_by_its_channels_setting(chatty: Table) -> None:
+async def test_a_thread_without_its_own_choice_follows_its_channels_setting(chatty: Table) -> None:
     thread = await chatty.thread(free_chat=None)
     settings, place = (
         chatty.app.resources.settings,
@@ -157,7 +157,7 @@ async def test_a_thread_that_says_nothing_of_free_chat_goes_by_its_channels_sett
     assert await chatty.asked() == ["/rules ask and prone?", "/rules ask and charmed?"]
 
 
-async def test_other_peoples_threads_are_not_listened_to(chatty: Table) -> None:
+async def test_messages_in_other_peoples_threads_are_ignored(chatty: Table) -> None:
     channel = chatty.client.get_channel(chatty.channel.id)
     assert isinstance(channel, discord.TextChannel)
     await channel.create_thread(name="Theirs", type=discord.ChannelType.public_thread)
@@ -165,7 +165,7 @@ async def test_other_peoples_threads_are_not_listened_to(chatty: Table) -> None:
     assert await chatty.asked() == []
 
 
-async def test_without_the_intent_a_thread_is_told_once_how_to_be_heard(at: Table) -> None:
+async def test_without_the_intent_the_bot_explains_once_how_to_address_it(at: Table) -> None:
     thread = await at.thread(free_chat=True)
     for said in ("and prone?", "hello?"):
         await at.ana.send(thread, said)
@@ -177,7 +177,7 @@ async def test_without_the_intent_a_thread_is_told_once_how_to_be_heard(at: Tabl
     assert len([text for text in at.said(thread) if "only when you mention me" in text]) == 1
 
 
-async def test_a_mention_in_a_held_thread_goes_on_with_its_conversation(at: Table) -> None:
+async def test_a_mention_in_the_bots_thread_continues_its_conversation(at: Table) -> None:
     thread = await at.thread()
     await at.ana.send(thread, f"{me(at)} and prone?")
     (run,) = at.recorder.events
@@ -186,14 +186,14 @@ async def test_a_mention_in_a_held_thread_goes_on_with_its_conversation(at: Tabl
     assert (request.place.channel, request.place.thread) == (str(at.channel.id), "talk")
 
 
-async def test_a_book_beside_a_mention_is_shown_the_way_to_the_shelf(at: Table) -> None:
+async def test_a_book_with_a_mention_gets_a_hint_how_to_add_it(at: Table) -> None:
     await at.ana.send(at.channel, me(at), attachments=[("srd.md", b"# Grappled")])
     assert await at.asked() == []
     assert "srd.md" in at.said()[-1]
     assert "/library add" in at.said()[-1]
 
 
-async def test_a_book_beside_a_question_goes_with_it(at: Table) -> None:
+async def test_a_book_with_a_question_is_passed_on(at: Table) -> None:
     await at.ana.send(at.channel, f"{me(at)} what is prone?", attachments=[("srd.md", b"# Grappled")])
     (run,) = at.recorder.events
     request = await at.app.request_of(at.space, run)
@@ -216,7 +216,7 @@ async def test_a_picture_is_passed_on_with_a_question_and_is_no_question_itself(
     assert (request.text, [file.name for file in request.files]) == ("what does it do?", ["rune.png"])
 
 
-async def test_a_book_beside_a_line_that_adds_it_is_passed_on(at: Table) -> None:
+async def test_a_book_with_a_line_that_adds_it_is_passed_on(at: Table) -> None:
     admin = at.guild.create_role("Keepers", permissions=discord.Permissions(manage_guild=True))
     bia = at.guild.add_member(at.env.create_user("Bia"), roles=[admin])
     line = f"{me(at)} /library add --shelf rules"
@@ -228,7 +228,7 @@ async def test_a_book_beside_a_line_that_adds_it_is_passed_on(at: Table) -> None
     assert not any("answer from srd.md" in text for text in at.said())
 
 
-async def test_where_the_bot_may_not_write_it_takes_nothing_in(at: Table) -> None:
+async def test_messages_where_the_bot_may_not_write_are_ignored(at: Table) -> None:
     assert at.client.user is not None
     muted = discord.PermissionOverwrite(send_messages=False)
     channel = at.guild.create_text_channel("news", overwrites={at.client.user: muted})
@@ -242,19 +242,19 @@ async def test_the_same_message_delivered_twice_is_asked_once(at: Table) -> None
     assert await at.asked() == ["/rules ask what is prone?"]
 
 
-async def test_somebody_who_asks_for_nothing_that_there_is_is_told_so_a_few_times(at: Table) -> None:
+async def test_replies_to_unknown_commands_are_limited(at: Table) -> None:
     for _ in range(HINTS + 3):
         await at.ana.send(at.channel, f"{me(at)} /rules fathom")
     assert len(at.said()) == (HINTS + 3) + HINTS
 
 
-async def test_hints_about_books_are_given_only_so_often(at: Table) -> None:
+async def test_hints_about_books_are_limited(at: Table) -> None:
     for _ in range(HINTS + 3):
         await at.ana.send(at.channel, me(at), attachments=[("srd.md", b"# Grappled")])
     assert len([text for text in at.said() if "answer from srd.md" in text]) == HINTS
 
 
-async def test_a_server_that_invites_the_bot_again_while_it_is_off_is_no_longer_one_it_has_left(
+async def test_a_server_that_invites_the_bot_again_while_it_is_off_keeps_its_data(
     at: Table,
 ) -> None:
     departures = at.app.records.departures

@@ -1,4 +1,4 @@
-"""Mentions, presses, deletions and a welcome over the wire, with the whole client."""
+"""Mentions, presses, deletions and the welcome, with the complete client on the fake Discord."""
 
 from __future__ import annotations
 
@@ -45,14 +45,14 @@ def find(messages: list[Message], text: str) -> Message | None:
 
 
 def button(message: Message, kind: str) -> str | None:
-    """The custom_id of the message's button of this kind."""
+    """The custom_id of the message's button of this kind, or ""."""
     return next(
         (str(button.custom_id) for button in message.buttons if str(button.custom_id).startswith(kind)), None
     )
 
 
 def inside(where: Channel) -> list[Message]:
-    """What stands in a channel and in its threads."""
+    """The messages in a channel and in its threads."""
     return [*where.messages, *(message for thread in where.threads for message in thread.messages)]
 
 
@@ -61,7 +61,7 @@ def answers(where: Channel) -> list[Message]:
 
 
 async def seen(on: Line, text: str, where: Channel | None = None) -> Message:
-    """A message with this text, once it is there."""
+    """Wait for a message with this text."""
     message = await on.discord.until(lambda: find(inside(where or on.channel), text))
     assert message is not None
     return message
@@ -77,7 +77,7 @@ def _more_than(on: Line, before: int) -> bool:
 
 
 async def pressable(on: Line, message: Message, kind: str) -> str:
-    """The custom_id of a button of this kind, once it is there."""
+    """Wait for a button of this kind; returns its custom_id."""
     found = await on.discord.until(lambda: button(message, kind))
     assert found is not None
     return found
@@ -90,14 +90,14 @@ def running(on: Line, asked: Message) -> bool:
 
 
 async def begun(on: Line) -> tuple[Message, Message]:
-    """A question that is being answered: what was asked, and the answer with its Stop button."""
+    """Ask a question; returns the question, and the unfinished answer with its Stop button."""
     asked = await on.discord.say(on.ana, on.channel, "endless", mention=True)
     answer = await seen(on, "It begins.")
     await pressable(on, answer, "stop")
     return asked, answer
 
 
-async def test_a_mention_is_answered_and_somebody_is_seen_typing_meanwhile(on: Line) -> None:
+async def test_a_mention_is_answered_and_the_bot_is_typing_meanwhile(on: Line) -> None:
     await on.discord.say(on.ana, on.channel, "what is grappled?", mention=True)
     await seen(on, "Its speed is zero.")
     assert any(call.path.endswith("/typing") for call in on.discord.calls)
@@ -117,13 +117,13 @@ async def test_stop_ends_the_answer_and_tells_everybody_in_the_pressers_language
     assert on.discord.refused == []
 
 
-async def test_a_dead_stop_button_goes_without_bringing_old_text_back(on: Line) -> None:
+async def test_removing_a_dead_stop_button_does_not_restore_old_text(on: Line) -> None:
     stop = f"stop:{'0' * 32}"
     channel = on.client.get_channel(on.channel.id)
     assert isinstance(channel, discord.TextChannel)
     posted = await channel.send(view=answer("Half an answer", stop))
     shown = await seen(on, "Half an answer")
-    # The whole answer arrives while the press is on its way.
+    # The complete answer arrives during the press.
     on.discord.fail("POST", "/interactions/*/callback", status=200, delay=0.5)
     pressing = asyncio.create_task(on.discord.press(on.ana, shown, stop))
     await posted.edit(view=answer("A whole answer", stop))
@@ -133,7 +133,7 @@ async def test_a_dead_stop_button_goes_without_bringing_old_text_back(on: Line) 
     assert any("Isto já terminou" in message.text for message in pressed.followups)
 
 
-async def test_a_deleted_question_is_not_answered_any_further(on: Line) -> None:
+async def test_deleting_a_question_ends_its_answer(on: Line) -> None:
     asked, answer = await begun(on)
     await on.discord.delete(asked)
     await on.discord.until(lambda: button(answer, "stop") is None)
@@ -149,7 +149,7 @@ async def test_a_question_that_is_deleted_at_once_is_not_answered(on: Line) -> N
     assert past.text == ""
 
 
-async def test_messages_that_come_together_are_taken_in_as_they_were_written(on: Line) -> None:
+async def test_messages_that_arrive_together_are_stored_in_order(on: Line) -> None:
     people = [on.discord.user(f"Person {n}") for n in range(30)]
     for one in people:
         on.guild.join(one)
@@ -170,7 +170,7 @@ async def test_sources_of_a_real_answer_open_for_the_presser(on: Line) -> None:
     assert "Handbook › Combat › Grappled, p. 195" in pressed.text
 
 
-async def test_a_real_private_answer_is_shared_as_it_stands(on: Line) -> None:
+async def test_a_real_private_answer_is_shared_unchanged(on: Line) -> None:
     asked = await on.discord.slash(on.bia, on.channel, "rules ask", question="grappled?", private=True)
     await on.discord.until(lambda: asked.response and button(asked.response, "share"))
     assert asked.response is not None
@@ -183,7 +183,7 @@ async def test_a_real_private_answer_is_shared_as_it_stands(on: Line) -> None:
     assert "Its speed is zero." in asked.text
 
 
-async def test_a_guest_shares_through_the_press_itself(on: Line) -> None:
+async def test_a_guest_shares_in_the_response_to_the_press(on: Line) -> None:
     guild = on.discord.guild("Elsewhere", bot=False)
     channel = guild.text("general")
     guild.join(on.bia)
@@ -217,7 +217,7 @@ async def test_retry_of_a_stopped_answer_asks_it_again(on: Line) -> None:
     assert "Stopped" in answer.text
 
 
-async def test_a_mention_that_the_gateway_delivers_again_is_answered_once(on: Line) -> None:
+async def test_a_redelivered_mention_is_answered_once(on: Line) -> None:
     await on.discord.say(on.ana, on.channel, "", mention=True)
     await on.discord.until(lambda: find(on.channel.messages, "/ajuda") or find(on.channel.messages, "/help"))
     before = len(on.channel.messages)
@@ -228,7 +228,7 @@ async def test_a_mention_that_the_gateway_delivers_again_is_answered_once(on: Li
     assert len([message for message in on.channel.messages[before:] if "/help" in message.text]) == 0
 
 
-async def test_a_reply_whose_text_discord_keeps_back_is_told_how_to_be_heard(on: Line) -> None:
+async def test_a_reply_with_hidden_text_gets_a_hint_how_to_address_the_bot(on: Line) -> None:
     await on.discord.say(on.ana, on.channel, "what is grappled?", mention=True)
     answer = await seen(on, "Its speed is zero.")
     await on.discord.say(on.ana, on.channel.threads[0], "and prone?", reply_to=answer, ping=False)
@@ -257,27 +257,27 @@ async def test_in_free_chat_people_may_reply_to_each_other_without_a_ping(tmp_pa
             assert await on.app.request_of(space, event_id("discord", space, str(said.id))) is None
 
 
-async def test_a_server_that_invites_the_bot_is_welcomed_in_its_language(on: Line) -> None:
+async def test_a_new_server_is_welcomed_in_its_language(on: Line) -> None:
     guild = on.discord.guild("Mesa", bot=False, locale="pt-BR")
     channel = guild.text("geral")
     guild.home = True
     guild.join(on.discord.world.bot)
     joined = guild.create_payload()
-    del joined["unavailable"]  # which says that a known server is back
+    del joined["unavailable"]  # the event that says that a known server is available again
     on.discord.world.emit("GUILD_CREATE", joined, guild=guild)
     welcome = await seen(on, "Olá!", channel)
     assert welcome.text.count("\n- ") == 3
 
 
-async def test_a_server_that_puts_the_bot_out_stops_what_runs_for_it(on: Line) -> None:
+async def test_removing_the_bot_from_a_server_stops_its_runs_there(on: Line) -> None:
     asked, _ = await begun(on)
     assert running(on, asked)
     on.discord.kick(on.guild)
     await on.discord.until(lambda: not running(on, asked))
 
 
-async def test_a_press_that_comes_to_nothing_tells_the_person_alone(tmp_path: Path) -> None:
-    """Also one that has waited in line, as everybody could see; and in a direct message if the press is too old."""
+async def test_a_press_without_effect_is_explained_to_the_presser_alone(tmp_path: Path) -> None:
+    """Also one that has waited visibly in the queue; and by direct message if the press is too old."""
     go_on = asyncio.Event()
 
     async def offers(run: Run) -> AsyncGenerator[Event, None]:
@@ -326,8 +326,8 @@ async def test_a_press_that_comes_to_nothing_tells_the_person_alone(tmp_path: Pa
         assert [refusal for refusal in on.discord.refused if "50027" not in str(refusal)] == []
 
 
-async def test_words_that_are_taken_back_do_not_come_again_with_a_link(on: Line) -> None:
-    """The line that says who asked gets its link while a person takes the question back."""
+async def test_adding_a_link_does_not_restore_withdrawn_words(on: Line) -> None:
+    """The line that names the asker gets its link while the question is being withdrawn."""
     opens, links, space = Gate(), Gate(), str(on.guild.id)
     on.discord.faults.waiting.append(Fault("POST", "/channels/*/threads", 200, gate=opens))
     asked = await on.discord.slash(on.bia, on.channel, "rules ask", question="what is grappled?")

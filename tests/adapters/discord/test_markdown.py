@@ -1,4 +1,4 @@
-"""A stranger's Markdown as Discord gets it: as it was meant, and harmless."""
+"""Untrusted Markdown prepared for Discord: as it was meant, and harmless."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def parts(markdown: str, limit: int) -> list[str]:
         (">= 5 is no quote", ">= 5 is no quote"),
     ],
 )
-def test_what_discord_lacks_becomes_what_it_has(written: str, seen: str) -> None:
+def test_markup_that_discord_lacks_is_replaced(written: str, seen: str) -> None:
     assert shown(written) == seen
 
 
@@ -49,7 +49,7 @@ def test_what_discord_lacks_becomes_what_it_has(written: str, seen: str) -> None
         ("```whole```", "`whole`"),
     ],
 )
-def test_every_kind_of_fence_is_one_that_discord_knows(written: str, seen: str) -> None:
+def test_every_kind_of_code_block_becomes_one_that_discord_knows(written: str, seen: str) -> None:
     assert shown(written) == seen
 
 
@@ -71,7 +71,7 @@ def test_every_kind_of_fence_is_one_that_discord_knows(written: str, seen: str) 
         ("`https://a.example`", "`https://a.example`"),
     ],
 )
-def test_links_say_where_they_lead_and_unfurl_nothing(written: str, seen: str) -> None:
+def test_links_show_their_targets_and_no_previews(written: str, seen: str) -> None:
     assert inline(written) == seen
 
 
@@ -90,7 +90,7 @@ def test_links_say_where_they_lead_and_unfurl_nothing(written: str, seen: str) -
         (r"\*not italic\*", r"\*not italic\*"),
     ],
 )
-def test_html_spoilers_and_mentions_do_nothing(written: str, seen: str) -> None:
+def test_html_spoilers_and_mentions_have_no_effect(written: str, seen: str) -> None:
     assert inline(written) == seen
 
 
@@ -101,7 +101,7 @@ def test_a_table_becomes_aligned_columns() -> None:
     )
 
 
-def test_a_table_right_under_a_sentence_is_one_too() -> None:
+def test_a_table_directly_below_a_sentence_is_recognised() -> None:
     assert "a  b\n─  ─\n1  2" in shown("So:\n| a | b |\n|---|---|\n| 1 | 2 |")
 
 
@@ -116,7 +116,7 @@ def test_a_wide_table_becomes_records() -> None:
     )
 
 
-def test_a_long_table_has_its_header_on_every_part_and_grows_without_changing_full_ones() -> None:
+def test_a_long_table_repeats_its_header_and_grows_without_changing_full_parts() -> None:
     rows = [f"| creature {n} | {n} |" for n in range(60)]
     grown = [parts("| a | b |\n|---|---|\n" + "\n".join(rows[:n]), 200) for n in (40, 60)]
     assert len(grown[0]) > 3
@@ -124,12 +124,12 @@ def test_a_long_table_has_its_header_on_every_part_and_grows_without_changing_fu
     assert grown[1][: len(grown[0]) - 1] == grown[0][:-1]
 
 
-def test_a_heading_goes_along_with_what_it_heads() -> None:
+def test_a_heading_stays_with_its_text() -> None:
     made = parts("x" * 70 + "\n\n## Next\n\n" + "y" * 40, 100)
     assert made == ["x" * 70, "## Next\n" + "y" * 40]
 
 
-def test_a_cut_makes_no_heading_and_leaves_no_quote() -> None:
+def test_a_cut_neither_creates_a_heading_nor_ends_a_quotation() -> None:
     made = parts("word " * 20 + "# no heading " + "word " * 20, 102)
     assert not any(part.startswith("#") for part in made)
     quoted = parts("> " + "w" * 300, 100)
@@ -137,7 +137,7 @@ def test_a_cut_makes_no_heading_and_leaves_no_quote() -> None:
     assert all(part.startswith("> ") and len(part) <= 100 for part in quoted)
 
 
-def test_a_stranger_s_words_are_no_markup() -> None:
+def test_untrusted_words_are_escaped() -> None:
     assert literal("**Bold** _x_ # [a](b) `c` ||d||") == r"Bold \_x\_ # \[a\](b) \`c\` \|\|d\|\|"
     assert (
         literal("> @everyone\n# https://a.example/b_c.") == "\\> @\u200beveryone # <https://a.example/b_c>."

@@ -1,4 +1,4 @@
-"""What goes wrong while an answer is shown: lost connections, missing permissions, places that take no messages."""
+"""Faults while an answer is shown: lost connections, missing permissions, places that accept no messages."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ async def test_without_permission_for_files_the_words_are_shown_and_the_files_na
     assert desk.fake.refused == []
 
 
-async def test_a_forum_that_takes_no_post_and_the_answer_is_the_response(
+async def test_the_answer_is_the_response_if_a_forum_refuses_the_post(
     desk: Bench, channel: Channel, ana: User
 ) -> None:
     assert channel.guild is not None
@@ -69,9 +69,7 @@ async def test_a_post_gets_a_tag_in_a_forum_that_requires_one(
     assert post.applied == ["2"], "the first that is not the moderators' own"
 
 
-async def test_a_post_that_was_made_and_not_heard_of_is_used(
-    desk: Bench, channel: Channel, ana: User
-) -> None:
+async def test_a_post_created_without_a_response_is_used(desk: Bench, channel: Channel, ana: User) -> None:
     assert channel.guild is not None
     forum = channel.guild.forum("questions")
     desk.fake.fail("POST", "*/threads", status=0, lost=True)
@@ -82,7 +80,7 @@ async def test_a_post_that_was_made_and_not_heard_of_is_used(
     await desk.fake.until(lambda: f"<#{post.id}>" in asked.text)
 
 
-async def test_somebody_elses_post_of_the_same_name_is_not_taken_for_ours(
+async def test_another_persons_post_of_the_same_name_is_not_used(
     desk: Bench, channel: Channel, ana: User
 ) -> None:
     assert channel.guild is not None
@@ -95,7 +93,7 @@ async def test_somebody_elses_post_of_the_same_name_is_not_taken_for_ours(
     assert [len(thread.messages) for thread in forum.threads] == [2, 2]
 
 
-async def test_after_a_crash_the_response_still_says_where_it_goes_on(
+async def test_after_a_crash_the_response_still_says_where_the_answer_continues(
     desk: Bench, channel: Channel, ana: User
 ) -> None:
     asked, request = await desk.ask(ana, channel, "thread")
@@ -107,7 +105,7 @@ async def test_after_a_crash_the_response_still_says_where_it_goes_on(
     await desk.fake.until(lambda: f"<#{thread.id}>" in asked.text)
 
 
-async def test_a_locked_thread_is_not_called_a_missing_permission(
+async def test_a_locked_thread_is_not_reported_as_a_missing_permission(
     desk: Bench, channel: Channel, ana: User
 ) -> None:
     asked, request = await desk.ask(ana, channel, "thread")
@@ -136,7 +134,7 @@ async def test_a_threads_new_name_is_one_line_without_control_codes(
 
 
 @pytest.mark.parametrize(("method", "route"), [("PATCH", "/channels/*/messages/*"), ("POST", "*/messages")])
-async def test_a_call_that_hangs_is_given_up_and_made_anew(tmp_path: Path, method: str, route: str) -> None:
+async def test_a_hanging_call_is_cancelled_and_repeated(tmp_path: Path, method: str, route: str) -> None:
     shown = asyncio.Event()
 
     async def answer(run: Run) -> AsyncGenerator[Event, None]:
@@ -166,7 +164,7 @@ async def test_a_call_that_hangs_is_given_up_and_made_anew(tmp_path: Path, metho
             assert [len(thread.messages) for thread in channel.threads] == [1]
 
 
-async def test_a_thread_that_discord_makes_long_after_it_was_asked_for_has_the_answer(tmp_path: Path) -> None:
+async def test_an_answer_goes_to_a_thread_that_discord_opened_late(tmp_path: Path) -> None:
     async def answer(run: Run) -> AsyncGenerator[Event, None]:
         for event in ANSWER:
             yield event
@@ -181,14 +179,14 @@ async def test_a_thread_that_discord_makes_long_after_it_was_asked_for_has_the_a
             await fake.until(
                 lambda: any("It is Ana." in text for one in channel.threads for text in texts(one))
             )
-        assert late.times < 99, "it was asked for again"
+        assert late.times < 99, "the bot asked for the thread again"
         (thread,) = channel.threads
         assert len(texts(thread)) == 1
         assert not any("It is Ana." in text for text in texts(channel))
 
 
-@pytest.mark.slow  # discord.py itself tries again for ten seconds
-async def test_a_private_answer_whose_token_expires_in_an_outage_goes_on_in_the_direct_messages(
+@pytest.mark.slow  # discord.py itself retries for ten seconds
+async def test_a_private_answer_whose_token_expires_in_an_outage_continues_in_a_dm(
     desk: Bench, channel: Channel, ana: User
 ) -> None:
     until = time.time() + EARLY_S + 0.5
@@ -207,7 +205,7 @@ async def test_a_private_answer_whose_token_expires_in_an_outage_goes_on_in_the_
     assert asked.followups == []
 
 
-async def test_a_response_that_hangs_can_be_edited_anew(desk: Bench, channel: Channel, ana: User) -> None:
+async def test_a_hanging_response_can_be_edited_again(desk: Bench, channel: Channel, ana: User) -> None:
     asked, request = await desk.ask(ana, channel, "response")
     response = Response(desk.client, origin_of(request.origin), request.id, hangs_s=1.0)
     (page,) = pages(StageContent("answer", "Answer", "It is Ana."), PageContext(request.id, words("en")))

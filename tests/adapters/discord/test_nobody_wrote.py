@@ -1,4 +1,4 @@
-"""Runs that nobody's message has begun, as a schedule would: the bot posts their answers by itself."""
+"""Scheduled runs, which no message started: the bot posts their answers by itself."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def seated(discord: FakeDiscord) -> tuple[Channel, User]:
 
 
 async def begun(client: Sutradhar, place: Place, run: str = "0" * 32) -> str:
-    """How a run ends that a schedule has begun there."""
+    """The final state of a scheduled run in that place."""
     app = client.app
     origin = app.origin(place)
     assert origin is not None
@@ -105,9 +105,7 @@ async def test_a_private_schedule_is_answered_in_private(discord: FakeDiscord, t
     assert channel.messages == []
 
 
-async def test_where_the_bot_is_a_guest_it_posts_to_the_person_alone(
-    discord: FakeDiscord, tmp_path: Path
-) -> None:
+async def test_a_guest_bot_posts_to_the_person_alone(discord: FakeDiscord, tmp_path: Path) -> None:
     ana, bia = discord.user("Ana"), discord.user("Bia")
     group = discord.private(ana, bia)
     async with bot(discord, tmp_path, SCRIPTS) as client:

@@ -1,4 +1,4 @@
-"""Long answers where Discord takes them in part, or not at all: nothing is lost, and the asker is told."""
+"""Long answers that Discord accepts only in part, or not at all: nothing is lost, and the asker learns of it."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def answered(asked: Asked) -> list[Message]:
 
 
 def arrived(n: int, messages: list[Message]) -> tuple[list[int], list[int]]:
-    """How often each sentence stands in the messages, and in their files."""
+    """How often each sentence occurs in the messages and in their files."""
     text = "\n".join(message.text for message in messages)
     files = "\n".join(file.data.decode() for message in messages for file in message.files)
     return [text.count(sentence) for sentence in sentences(n)], [
@@ -46,7 +46,7 @@ def arrived(n: int, messages: list[Message]) -> tuple[list[int], list[int]]:
 
 
 async def known(desk: Bench, channel: Channel, permission: str) -> None:
-    """The client has heard of it."""
+    """Wait until the client has received the permission's change."""
     await desk.fake.until(lambda: missing(desk.client, channel.id, permission) is not None)
 
 
@@ -63,7 +63,7 @@ async def test_a_long_private_answer_arrives_in_order_and_once(
 @pytest.mark.parametrize(
     ("follow_ups", "long"), [(1, 60), *(pytest.param(n, 168, marks=pytest.mark.slow) for n in (0, 3))]
 )
-async def test_where_follow_ups_run_out_the_last_message_brings_the_whole_answer_as_a_file(
+async def test_the_last_possible_follow_up_has_the_whole_answer_as_a_file(
     desk: Bench, channel: Channel, ana: User, follow_ups: int, long: int
 ) -> None:
     desk.fake.follow_ups = follow_ups
@@ -82,7 +82,7 @@ async def test_where_follow_ups_run_out_the_last_message_brings_the_whole_answer
 
 @pytest.mark.parametrize("denied", ["SEND_MESSAGES", "VIEW_CHANNEL"])
 @pytest.mark.parametrize("home", ["here", "thread"])
-async def test_where_the_bot_may_not_write_the_response_brings_all(
+async def test_where_the_bot_may_not_write_the_response_has_the_whole_answer(
     desk: Bench, channel: Channel, ana: User, denied: str, home: str
 ) -> None:
     channel.deny(denied, "SEND_MESSAGES_IN_THREADS")
@@ -92,7 +92,7 @@ async def test_where_the_bot_may_not_write_the_response_brings_all(
     await desk.run(request, *answer(50))
     in_text, in_files = arrived(50, answered(asked))
     dm = desk.fake.dm(ana)
-    if denied == "VIEW_CHANNEL":  # nor do files go there
+    if denied == "VIEW_CHANNEL":  # and no files can be sent there
         assert DIRECT in answered(asked)[-1].text
         assert set(arrived(50, dm.messages)[1]) == {1}
     else:
@@ -140,7 +140,7 @@ async def test_a_guests_token_that_dies_meanwhile_leaves_the_direct_message(
     assert len(desk.fake.dm(ana).messages) == 1
 
 
-async def test_an_answer_that_is_refused_in_every_form_is_sent_directly_and_said(
+async def test_an_answer_refused_in_every_form_becomes_a_direct_message_that_says_so(
     desk: Bench, channel: Channel, ana: User
 ) -> None:
     asked, request = await desk.ask(ana, channel, "here")
@@ -152,7 +152,7 @@ async def test_an_answer_that_is_refused_in_every_form_is_sent_directly_and_said
     assert set(arrived(5, desk.fake.dm(ana).messages)[0]) == {1}
 
 
-async def test_an_answer_that_can_go_nowhere_is_said_to_be_kept(
+async def test_the_asker_learns_that_an_answer_without_a_place_is_stored(
     desk: Bench, channel: Channel, ana: User
 ) -> None:
     desk.fake.dm(ana).closed = True
@@ -164,9 +164,7 @@ async def test_an_answer_that_can_go_nowhere_is_said_to_be_kept(
     assert KEPT in message.text
 
 
-async def test_a_file_that_is_refused_by_itself_is_not_said_to_be_there(
-    desk: Bench, channel: Channel, ana: User
-) -> None:
+async def test_a_refused_file_is_not_mentioned_as_attached(desk: Bench, channel: Channel, ana: User) -> None:
     asked, request = await desk.ask(ana, channel, "here")
     export = Attachment("notes.md", "text/markdown", b"# Notes")
     view = desk.view(request)
@@ -185,7 +183,9 @@ async def test_a_file_that_is_refused_by_itself_is_not_said_to_be_there(
     assert asked.followups == []
 
 
-async def test_a_deleted_channel_is_nobodys_to_send_on(desk: Bench, channel: Channel, ana: User) -> None:
+async def test_an_answer_for_a_deleted_channel_is_sent_nowhere_else(
+    desk: Bench, channel: Channel, ana: User
+) -> None:
     _, request = await desk.ask(ana, channel, "here")
     view = desk.view(request)
     await view.show(Stage("answer", "Answer"))

@@ -1,4 +1,4 @@
-"""Speakers under their own names, with the real client at the fake Discord: posted, edited, found and fallen back."""
+"""Speakers under their own names on Discord: posted, edited, found after a crash, and in bold as a fallback."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Room:
         return request
 
     def told(self, text: str = "") -> list[Message]:
-        """What stands in the threads, by whomever, of this text."""
+        """The messages in the threads with this text, whoever wrote them."""
         return [
             message for thread in self.channel.threads for message in thread.messages if text in message.text
         ]
@@ -67,7 +67,7 @@ async def test_a_stage_is_posted_and_edited_under_its_speakers_name(room: Room) 
     assert len(room.told("“")) == 1
 
 
-async def test_what_waited_for_its_turn_under_the_bots_name_is_taken_away(room: Room) -> None:
+async def test_the_waiting_message_under_the_bots_name_is_deleted(room: Room) -> None:
     request = await room.request()
     view = room.bench.view(request)
     await view.show(Status("You are 2nd in line."))
@@ -79,15 +79,15 @@ async def test_what_waited_for_its_turn_under_the_bots_name_is_taken_away(room: 
     assert message.author.name == "Mira"
 
 
-async def test_a_message_that_nobody_has_noted_is_found_though_its_contents_are_hidden(room: Room) -> None:
-    """The bot has no intent for the contents of messages, and Discord's answer to its post is lost."""
+async def test_an_unrecorded_message_is_found_without_its_contents(room: Room) -> None:
+    """The bot lacks the Message Content intent, and Discord's response to its post is lost."""
     room.bench.fake.portal.clear()
     room.bench.fake.fail("POST", "/webhooks/*", lost=True)
     await room.bench.run(await room.request(), *reply("“Put it down.”"))
     assert [message.author.name for message in room.told("“Put it down.”")] == ["Mira"]
 
 
-async def test_a_second_view_as_after_a_crash_edits_what_the_first_has_posted(room: Room) -> None:
+async def test_after_a_crash_a_new_view_edits_the_posted_messages(room: Room) -> None:
     request = await room.request()
     first = room.bench.view(request)
     for event in reply("“Put it"):
@@ -97,7 +97,7 @@ async def test_a_second_view_as_after_a_crash_edits_what_the_first_has_posted(ro
     assert [message.text.count("“Put it down.”") for message in room.told("“Put it")] == [1]
 
 
-async def test_where_the_webhook_is_gone_a_message_of_before_is_made_anew_by_the_bot(room: Room) -> None:
+async def test_after_the_webhook_is_deleted_the_bot_posts_the_message_itself(room: Room) -> None:
     request = await room.request()
     await room.bench.run(request, *reply("“Put it down.”"))
     for hook in list(room.bench.fake.hooks.values()):
@@ -105,14 +105,14 @@ async def test_where_the_webhook_is_gone_a_message_of_before_is_made_anew_by_the
     contents = (Text("“Leave it.”"),)
     greyed = Changed(request.id, "scene", "Scene 2", contents, in_place=True, speaker=MIRA)
     await room.bench.view(request).change(greyed)
-    assert not room.told("“Leave it.”"), "it mattered only in its place"
+    assert not room.told("“Leave it.”"), "the change mattered only in place"
     await room.bench.view(request).change(Changed(request.id, "scene", "Scene 2", contents, speaker=MIRA))
     (anew,) = room.told("“Leave it.”")
     assert anew.author.name == "Sutradhar"
     assert "**Mira**" in anew.text
 
 
-async def test_a_name_or_a_picture_that_is_refused_loses_no_words(room: Room) -> None:
+async def test_a_refused_name_or_picture_loses_no_words(room: Room) -> None:
     odd = Speaker("Mira", "https://example.org/" + "a" * 2_100, own=True)
     await room.bench.run(await room.request(), *reply("“Put it down.”", odd))
     (message,) = room.told("“Put it down.”")
@@ -120,7 +120,7 @@ async def test_a_name_or_a_picture_that_is_refused_loses_no_words(room: Room) ->
     assert "**Mira**" in message.text
 
 
-async def test_without_its_own_name_switched_on_it_stands_in_bold(room: Room) -> None:
+async def test_the_name_is_bold_if_own_names_are_off(room: Room) -> None:
     await room.bench.run(await room.request(), *reply("“Put it down.”", Speaker("*Mira* @everyone")))
     (message,) = room.told("“Put it down.”")
     assert message.author.name == "Sutradhar"
@@ -143,5 +143,5 @@ async def test_without_its_own_name_switched_on_it_stands_in_bold(room: Room) ->
         ("", ""),
     ],
 )
-def test_names_are_bent_as_discord_takes_them(name: str, said: str) -> None:
+def test_names_are_adapted_to_discords_rules(name: str, said: str) -> None:
     assert username(name) == said

@@ -1,4 +1,4 @@
-"""A page as Discord is sent it: with layout, and plainly."""
+"""The form of a page that is sent to Discord: as a layout, and as a plain message."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def sent(view: ui.LayoutView | ui.View) -> list[dict[str, Any]]:
     return made
 
 
-async def test_the_layout_is_a_card_with_its_parts_and_a_row_under_it() -> None:
+async def test_the_layout_is_a_card_with_a_row_of_buttons_below() -> None:
     container, row = sent(PAGE.layout())
     assert container["accent_color"] == ANSWER
     assert [component["type"] for component in container["components"]] == [10, 12, 14, 13]
@@ -41,7 +41,7 @@ async def test_pictures_in_a_row_share_a_gallery() -> None:
     ]
 
 
-async def test_without_layout_the_same_buttons_stand_in_rows() -> None:
+async def test_a_plain_message_has_the_same_buttons_in_rows() -> None:
     choice = Button("choice:" + "0" * 32 + ":0", "Grappled")
     page = Page((Card(("Yes.", (choice,))), Card(((STOP,),))), "Yes.")
     view = page.plain_buttons()
@@ -53,14 +53,14 @@ async def test_without_layout_the_same_buttons_stand_in_rows() -> None:
     assert Page((Card(("Yes.",)),), "Yes.").plain_buttons() is None
 
 
-async def test_a_view_leaves_nothing_behind_in_the_client() -> None:
+async def test_a_view_leaves_nothing_in_the_client() -> None:
     plain = PAGE.plain_buttons()
     assert plain is not None
     assert PAGE.layout().is_finished()
     assert plain.is_finished()
 
 
-def test_a_page_is_known_by_all_that_it_shows() -> None:
+def test_pages_are_compared_by_everything_that_they_show() -> None:
     same = Page(tuple(replace(card) for card in PAGE.cards), "Yes.")
     others = [
         replace(PAGE, plain="No."),

@@ -1,4 +1,4 @@
-"""Messages that a proxy posts in place of a player's own: whose turns they are, by the real client on the fake."""
+"""Messages that a proxy posts in place of a player's own become the player's turns."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ async def answers(run: Run) -> AsyncGenerator[Event, None]:
 
 @dataclass
 class Proxying:
-    """A thread of the bot's, where Bia's proxy posts as Mira."""
+    """A thread of the bot, where Bia's proxy posts as Mira."""
 
     on: Line
     thread: Thread
@@ -52,7 +52,7 @@ class Proxying:
         return [json.loads(row.payload) for row in rows]
 
     async def asked(self) -> list[tuple[str, str, str]]:
-        """Who has asked what, and under which name."""
+        """The author, the text and the proxy's name of each request."""
         return [
             (request["author"]["id"], request["text"], request.get("proxied", ""))
             for request in await self.requests()
@@ -87,7 +87,7 @@ async def at(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[P
         yield Proxying(on, thread, on.discord.webhook(on.channel, "PluralKit Proxy", on.bia, PLURALKIT))
 
 
-async def test_a_proxys_message_is_its_players_turn_and_their_own_is_none(at: Proxying) -> None:
+async def test_a_proxys_message_is_the_players_turn_and_the_original_is_not(at: Proxying) -> None:
     await at.bind()
     bia = str(at.on.bia.id)
     own = await at.on.discord.say(at.on.bia, at.thread, "M: I open the door.")
@@ -100,10 +100,10 @@ async def test_a_proxys_message_is_its_players_turn_and_their_own_is_none(at: Pr
     assert (request["author"]["name"], request["author"]["admin"]) == ("Bia", False)
     await at.on.discord.say(at.on.bia, at.thread, "and this I say myself.")
     await at.heard("and this I say myself.")
-    assert (await at.asked())[1:] == [(bia, "and this I say myself.", "")], "nothing posted it again"
+    assert (await at.asked())[1:] == [(bia, "and this I say myself.", "")], "the proxy did not post it again"
 
 
-async def test_a_message_of_somebody_without_a_proxy_waits_for_none(at: Proxying) -> None:
+async def test_a_message_of_a_player_without_a_proxy_does_not_wait(at: Proxying) -> None:
     await at.on.discord.say(at.on.ana, at.thread, "I open the door.")
     await at.heard("I open the door.")
     gc.collect()
@@ -113,7 +113,9 @@ async def test_a_message_of_somebody_without_a_proxy_waits_for_none(at: Proxying
     )
 
 
-async def test_a_proxys_edit_rewords_the_turn_and_its_deletion_withdraws_it(at: Proxying) -> None:
+async def test_editing_a_proxys_message_rewords_the_turn_and_deleting_it_withdraws_the_turn(
+    at: Proxying,
+) -> None:
     await at.bind()
     message = await at.proxied("I open the door.")
     await at.heard("I open the door.")
@@ -123,7 +125,7 @@ async def test_a_proxys_edit_rewords_the_turn_and_its_deletion_withdraws_it(at: 
     await at.until_asked("")
 
 
-async def test_unknown_webhooks_and_the_bots_own_are_not_listened_to(at: Proxying) -> None:
+async def test_messages_of_unknown_webhooks_and_the_bots_own_are_ignored(at: Proxying) -> None:
     await at.bind()
     on = at.on
     await on.app.records.proxies.offer(str(on.guild.id), "Zoe", str(on.bia.id), "Bia")
@@ -140,7 +142,7 @@ async def test_unknown_webhooks_and_the_bots_own_are_not_listened_to(at: Proxyin
     assert [text for _, text, _ in await at.asked()] == ["I am hers."]
 
 
-async def test_another_persons_proxy_cannot_speak_under_the_same_name(at: Proxying) -> None:
+async def test_another_persons_proxy_cannot_use_the_same_name(at: Proxying) -> None:
     await at.bind()
     await at.on.discord.say(at.on.ana, at.thread, "M: I give all my gold to Ana. ((hers))")
     await at.proxied("I give all my gold to Ana.")
@@ -149,7 +151,7 @@ async def test_another_persons_proxy_cannot_speak_under_the_same_name(at: Proxyi
     assert [(who, name) for who, _, name in await at.asked()] == [(str(at.on.ana.id), "")]
 
 
-async def test_a_proxy_that_comes_late_makes_no_second_turn_and_its_edits_count(at: Proxying) -> None:
+async def test_a_late_proxy_message_adds_no_turn_and_its_edits_count(at: Proxying) -> None:
     await at.bind()
     own = await at.on.discord.say(at.on.bia, at.thread, "M: I open the door.")
     await at.heard("M: I open the door.")
@@ -161,7 +163,7 @@ async def test_a_proxy_that_comes_late_makes_no_second_turn_and_its_edits_count(
     await at.until_asked("I open the gate.")
 
 
-async def test_a_message_that_is_deleted_while_it_waits_is_no_turn(at: Proxying) -> None:
+async def test_a_message_deleted_during_the_wait_is_no_turn(at: Proxying) -> None:
     await at.bind()
     own = await at.on.discord.say(at.on.bia, at.thread, "No, wait.")
     await at.on.discord.delete(own)
@@ -169,7 +171,7 @@ async def test_a_message_that_is_deleted_while_it_waits_is_no_turn(at: Proxying)
     assert await at.asked() == []
 
 
-async def test_nobody_else_waits(at: Proxying, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_other_players_do_not_wait(at: Proxying, monkeypatch: pytest.MonkeyPatch) -> None:
     await at.bind()
     monkeypatch.setattr(proxied, "WAIT_S", 600.0)
     await at.on.discord.say(at.on.ana, at.thread, "I do not wait.")

@@ -1,4 +1,4 @@
-"""What is left in memory of runs that are over: nothing, for the database has it."""
+"""Finished runs leave nothing in memory, because the database has everything."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ async def answer(run: Run) -> AsyncGenerator[Event, None]:
 
 
 def kept() -> Counter[str]:
-    """How many objects there are of each of the bot's own classes, and of tasks.
+    """The number of objects of each of the bot's own classes, and of tasks.
 
-    Without writers, and the span of the run in which a writer's task began: they go once the channel's limits are
-    forgotten, which test_writer sees to. Nor with what each person has asked of late, which test_cooldown sees to,
-    nor with the database's few connections, which stay open.
+    Writers are left out, with the span of the run in which a writer's task began: they are dropped when the
+    channel's limits are forgotten (tested in test_writer). Also left out are each person's recent requests (tested
+    in test_cooldown), and the database's few connections, which stay open.
     """
     gc.collect()
-    # Not isinstance: of lazily loaded modules it would load what they stand for.
+    # Not isinstance: it would load modules that are loaded lazily.
     kinds = Counter(map(type, gc.get_objects()))
     for kind in (Writer, OpenSpan, TracedRun, _Count, Connection):
         del kinds[kind]
@@ -48,7 +48,7 @@ def kept() -> Counter[str]:
 
 
 async def forget_cancelled_timers() -> None:
-    """They keep the contexts of tasks that are over until they are due; a loop sweeps them out once they are many."""
+    """They keep the contexts of finished tasks until they are due; the loop removes them only once there are many."""
     loop = asyncio.get_running_loop()
     for _ in range(200):
         loop.call_later(3_600, gc.collect).cancel()
@@ -56,7 +56,7 @@ async def forget_cancelled_timers() -> None:
 
 
 async def answered(discord: FakeDiscord, channel: Channel, people: list[User]) -> None:
-    """Everybody asks, and reads the answer to its end in a thread of their own."""
+    """Let each person ask, and wait for each answer in its own thread."""
     for person in people:
         await discord.slash(person, channel, "rules ask", question="Who?")
     for n in range(len(people)):
@@ -64,14 +64,14 @@ async def answered(discord: FakeDiscord, channel: Channel, people: list[User]) -
 
 
 def ended(channel: Channel, n: int) -> bool:
-    """Whether the answer in the channel's thread `n` is there, and asks for a thumb."""
+    """Whether the answer in the channel's thread `n` is complete and has thumbs."""
     messages = channel.threads[n].messages if n < len(channel.threads) else []
     return len(messages) == 2 and any(
         str(button.custom_id).startswith("feedback:") for button in messages[1].buttons
     )
 
 
-async def test_a_run_that_is_over_leaves_nothing_of_ours_behind(tmp_path: Path) -> None:
+async def test_a_finished_run_leaves_no_objects_in_memory(tmp_path: Path) -> None:
     async with FakeDiscord() as discord:
         guild = discord.guild("Table")
         people = [discord.user(f"Guest {n}") for n in range(5)]

@@ -1,4 +1,4 @@
-"""A stage as messages: whatever it says, they fit, lose nothing, ping nobody, and grow without flicker."""
+"""A stage as messages on Discord: any text fits, is complete, pings nobody, and grows without flicker."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def in_order(needle: str, hay: str) -> bool:
 
 
 def fits(page: Page) -> bool:
-    """Whether Discord takes the page in both its forms; the fake raises what Discord would answer."""
+    """Whether Discord accepts the page in both its forms; the fake raises Discord's refusal otherwise."""
     names = {name for name, _ in page.files}
     check_message(page.layout().to_components(), True, names)  # type: ignore[no-untyped-call]
     plain = page.plain_buttons()
@@ -87,7 +87,7 @@ def fits(page: Page) -> bool:
     return 0 < size(page.plain) <= 2_000 and size(page.text) <= 4_000
 
 
-def test_a_button_stands_under_what_grows_and_under_what_was_stopped() -> None:
+def test_growing_and_stopped_answers_have_a_button() -> None:
     stage = StageContent("scene", "Scene 1", "The sea is", meanwhile=(f"meanwhile:{RUN}:0", "Stop card"))
     ended = replace(stage, growing=False)
     shown = {
@@ -110,7 +110,7 @@ def balanced(text: str) -> bool:
     max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
 )
 @given(markdown([*SAFE, *HIDES]), st.booleans())
-def test_any_text_fits_balances_and_calls_nobody(text: str, growing: bool) -> None:
+def test_any_text_fits_is_balanced_and_pings_nobody(text: str, growing: bool) -> None:
     made = render.pages(
         StageContent("answer", "Answer", text, growing=growing, status=Status("Asking…")), FACTS
     )
@@ -125,7 +125,7 @@ def test_any_text_fits_balances_and_calls_nobody(text: str, growing: bool) -> No
     max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
 )
 @given(markdown(SAFE))
-def test_every_word_of_any_text_is_there_in_order(text: str) -> None:
+def test_every_word_of_any_text_is_shown_in_order(text: str) -> None:
     made = render.pages(StageContent("answer", "", text, growing=False), DONE)
     for whole in ("".join(page.text for page in made), "".join(page.plain for page in made)):
         assert in_order(letters(text), letters(whole))
@@ -138,11 +138,11 @@ def test_every_word_of_any_text_is_there_in_order(text: str) -> None:
     markdown(["word ", "a sentence. ", "- ", "```", "# ", "| a | b |", "|---|---|", "x" * 90, "[1]"]),
     st.data(),
 )
-def test_growth_leaves_full_pages_as_they_are(text: str, data: st.DataObject) -> None:
+def test_growth_does_not_change_full_pages(text: str, data: st.DataObject) -> None:
     at = data.draw(st.integers(0, len(text)))
     finished = text[: text.rfind("\n\n", 0, at) + 1]
     after = [page.shown for page in render.pages(StageContent("answer", "Answer", text), FACTS)]
-    # A block that is not finished may yet turn out to be a table, or too long for the page that it began on.
+    # An unfinished block may still become a table, or too long for its page.
     for grown, touched in ((finished, 1), (text[:at], 2)):
         before = render.pages(StageContent("answer", "Answer", grown), FACTS)
         full = max(len(before) - touched, 0)
@@ -159,7 +159,7 @@ def test_growth_leaves_full_pages_as_they_are(text: str, data: st.DataObject) ->
     st.sampled_from(["", "It failed. " * 120]),
     st.integers(0, 4_000),
 )
-def test_whatever_stands_under_the_text_fits_too(
+def test_any_footer_fits_too(
     title: str,
     notices: list[str],
     cited: list[tuple[int, str, str]],
@@ -208,7 +208,7 @@ def test_a_long_answer_is_rendered_in_less_than_a_frame() -> None:
 
 
 def test_long_paragraphs_take_no_more_messages_than_short_ones() -> None:
-    """Discord lets some four messages pass in five seconds: twelve half-empty ones are there sixteen seconds late."""
+    """Discord accepts about four messages in five seconds: twelve half-empty ones would be sixteen seconds late."""
     for block in ("A candle burns for four hours of walking, as it is said there. " * 16, "- A line\n" * 110):
         text = f"{block.rstrip()}\n\n" * (12_000 // len(block))
         made = render.pages(StageContent("answer", "", text, growing=False), DONE)
@@ -217,7 +217,7 @@ def test_long_paragraphs_take_no_more_messages_than_short_ones() -> None:
         assert said.split()[: len(text.split())] == text.split()
 
 
-def test_a_growing_answer_shows_that_it_grows() -> None:
+def test_a_growing_answer_has_a_mark_of_progress() -> None:
     sheet = StageContent("answer", "Answer", "Yes, it can [1].", status=Status("Reading", 3, 12))
     (page,) = render.pages(sheet, FACTS)
     assert page.text == "### Answer\nYes, it can `[1]`. ▍\n-# Reading  ▰▰▱▱▱▱▱▱▱▱ 3/12"
@@ -226,12 +226,12 @@ def test_a_growing_answer_shows_that_it_grows() -> None:
     assert [button.label for row in page.rows for button in row] == ["Stop"]
 
 
-def test_a_stage_that_has_nothing_yet_says_so() -> None:
+def test_a_stage_without_content_says_so() -> None:
     assert [page.plain for page in render.pages(StageContent("answer", ""), FACTS)] == ["-# One moment…"]
     assert render.pages(StageContent("answer", "", growing=False), DONE)[0].plain
 
 
-def test_an_answer_that_is_done_has_its_sources_and_what_one_may_do_next() -> None:
+def test_a_finished_answer_has_its_sources_and_buttons() -> None:
     other = Citation(2, "spells_and_more.md", "Components", "Yes, it can cast.")
     sheet = StageContent(
         "answer", "Answer", "Yes, it can cast [2][1].", citations={2: other, 1: GRAPPLED}, growing=False
@@ -244,7 +244,7 @@ def test_an_answer_that_is_done_has_its_sources_and_what_one_may_do_next() -> No
         "Yes, it can cast `[2][1]`.",
         "-# `[1]` srd.md › Conditions › Grappled, p. 358",
         "> -# “A grappled creature’s speed becomes 0.”",
-        r"-# `[2]` spells\_and\_more.md › Components",  # what the answer has just said is not quoted again
+        r"-# `[2]` spells\_and\_more.md › Components",  # words that the answer quotes are not quoted again
         "-# Reply to ask on.",
     ]
     assert page.cards[0].colour == ANSWER
@@ -267,7 +267,7 @@ def test_sources_that_do_not_fit_are_behind_a_button() -> None:
         assert [button.custom_id for button in page.rows[0]] == [f"sources:{RUN}"]
 
 
-def test_choices_are_buttons_numbered_through_the_run() -> None:
+def test_the_choices_of_a_run_are_numbered_buttons() -> None:
     groups = [
         Choices("See also", tuple(Choice(f"Heading {n}", "/x") for n in range(7))),
         Choices("Close by", (Choice("w" * 100, "/x"), *(Choice(f"More {n}", "/x") for n in range(9)))),
@@ -285,7 +285,7 @@ def test_choices_are_buttons_numbered_through_the_run() -> None:
     assert "-# Close by" in page.plain
 
 
-def test_a_failure_has_a_card_of_its_own_with_the_run_to_ask_about() -> None:
+def test_a_failure_has_a_separate_card_that_names_the_run() -> None:
     sheet = StageContent(
         "answer", "Answer", "It be", failed="`model` did not answer. @everyone", growing=False
     )
@@ -296,7 +296,7 @@ def test_a_failure_has_a_card_of_its_own_with_the_run_to_ask_about() -> None:
     assert SAY("page.failed") in silent.plain
 
 
-def test_a_long_failure_under_a_full_page_is_a_message_of_its_own() -> None:
+def test_a_long_failure_below_a_full_page_is_a_separate_message() -> None:
     sheet = StageContent("answer", "", "word " * 360, failed="It failed. " * 100, growing=False)
     text, failure = render.pages(sheet, replace(FACTS, ended="failed", retry=True))
     assert fits(text)
@@ -304,7 +304,7 @@ def test_a_long_failure_under_a_full_page_is_a_message_of_its_own() -> None:
     assert [card.colour for card in failure.cards] == [FAILED, None]
 
 
-def test_a_stopped_run_and_a_stage_made_anew_say_so() -> None:
+def test_a_stopped_run_and_a_restarted_stage_say_so() -> None:
     sheet = StageContent("answer", "Answer", "It can", growing=False, replaces=True)
     assert SAY("page.replaces") in render.pages(replace(sheet, growing=True), FACTS)[0].plain
     (page,) = render.pages(sheet, replace(FACTS, ended="stopped"))
@@ -321,7 +321,7 @@ def test_only_the_last_stage_and_its_last_page_have_buttons() -> None:
     assert not any(page.rows for page in render.pages(sheet, replace(FACTS, last=False)))
 
 
-def test_files_come_once_the_stage_is_closed_each_under_a_name_of_its_own() -> None:
+def test_a_closed_stage_has_its_files_under_distinct_names() -> None:
     files: list[Picture | Attachment] = [
         Picture("pacing chart.png", b"png", "Scenes by length"),
         Attachment("açúcar.txt", "text/plain", b"1"),
@@ -334,7 +334,7 @@ def test_files_come_once_the_stage_is_closed_each_under_a_name_of_its_own() -> N
     assert "-# Scenes by length" in page.plain
 
 
-def test_a_file_that_discord_would_refuse_is_named_and_too_many_take_another_message() -> None:
+def test_an_invalid_file_is_named_and_many_files_take_another_message() -> None:
     small = [Attachment(f"{n}.txt", "text/plain", b"x") for n in range(12)]
     large = Attachment("book.bin", "application/octet-stream", bytes(11 * 1024 * 1024))
     made = render.pages(StageContent("files", "Files", "Here.", files=[*small, large], growing=False), DONE)
@@ -343,7 +343,7 @@ def test_a_file_that_discord_would_refuse_is_named_and_too_many_take_another_mes
 
 
 @pytest.mark.parametrize("text", ["", "\u200b", "Here."])
-def test_notes_alone_can_be_too_much_for_one_message(text: str) -> None:
+def test_many_notes_are_split_into_several_messages(text: str) -> None:
     notices = [f"Note {n}: " + "word " * 110 for n in range(6)]
     made = render.pages(
         StageContent("first", "", text, notices=notices, failed="Why. " * 200, growing=False), DONE
@@ -357,7 +357,7 @@ def asked(words: str) -> Origin:
     return Origin("thread", 2, 9, user=5, asked=words)
 
 
-def test_who_asked_is_named_and_what_they_asked_is_quoted_harmlessly() -> None:
+def test_the_asker_is_named_and_the_question_is_quoted_harmlessly() -> None:
     page = render.root_page(asked("Can it?\n# @everyone [x](https://a.example)"), SAY, 77)
     assert page.plain.split("\n") == [
         "<@5> asked:",
@@ -372,13 +372,13 @@ def test_who_asked_is_named_and_what_they_asked_is_quoted_harmlessly() -> None:
     assert size(render.root_page(asked("a_b " * 2_000), SAY, 77).plain) < 2_000
 
 
-def test_letters_of_three_bytes_stay_below_what_discord_takes_in_bytes() -> None:
+def test_texts_of_three_byte_letters_keep_below_discords_limit_of_bytes() -> None:
     cited = {n: Citation(n, "規則.md", "章", "別の引用文。" * 60, n) for n in range(1, 13)}
     sheet = StageContent("answer", "答え", text="規則の本文である。" * 200, citations=cited, growing=False)
     assert all(map(fits, render.pages(sheet, DONE)))
 
 
-def test_a_source_that_is_on_the_web_leads_there() -> None:
+def test_a_source_on_the_web_has_a_link() -> None:
     cited = {
         1: Citation(1, "bees.txt", "Bees › 5. Swarming", "", link="https://x.org/a_(b)"),
         2: Citation(2, "bees.txt", "Bees", "", link="javascript:alert(1)"),

@@ -1,4 +1,4 @@
-"""Starting shards: as many and as fast as Discord allows, where the settings say, and not beyond its limits."""
+"""Shards start as fast as Discord's limits allow, with the number and the address that Discord or the config gives."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ async def fake() -> AsyncIterator[FakeDiscord]:
 
 
 async def planned(fake: FakeDiscord, **settings: object) -> Plan:
-    """The plan of a client that has logged in."""
+    """The shard plan of a client that has logged in."""
     config = DiscordConfig(api_base=fake.api, **settings)  # type: ignore[arg-type]
     redirect(config)
     async with discord.Client(intents=discord.Intents.none()) as client:
@@ -43,7 +43,7 @@ async def test_discord_says_how_many_shards_and_where(fake: FakeDiscord) -> None
     assert made.buckets == [[0, 2], [1]]
 
 
-async def test_a_process_runs_the_shards_it_was_given_through_the_gateway_it_was_given(
+async def test_a_process_runs_its_configured_shards_through_its_configured_gateway(
     fake: FakeDiscord,
 ) -> None:
     made = await planned(fake, shard_count=32, shard_ids=(16, 17, 1), gateway_url="ws://proxy.example:1")
@@ -51,7 +51,7 @@ async def test_a_process_runs_the_shards_it_was_given_through_the_gateway_it_was
     assert made.buckets == [[16], [17, 1]]
 
 
-async def test_a_start_that_would_cost_the_token_is_not_made(fake: FakeDiscord) -> None:
+async def test_a_start_beyond_the_daily_limit_is_refused(fake: FakeDiscord) -> None:
     fake.gateway.identified = [(0.0, 0, 0)] * 990
     with pytest.raises(UserError) as caught:
         await planned(fake, shard_count=11)
@@ -59,25 +59,25 @@ async def test_a_start_that_would_cost_the_token_is_not_made(fake: FakeDiscord) 
     assert caught.value.values == {"total": 1000, "hours": 24}
 
 
-async def test_the_last_starts_of_the_day_may_be_used_up(fake: FakeDiscord) -> None:
+async def test_the_last_starts_of_the_day_may_be_used(fake: FakeDiscord) -> None:
     fake.gateway.identified = [(0.0, 0, 0)] * 990
     assert len((await planned(fake, shard_count=10)).ids) == 10
 
 
-async def test_a_gateway_that_nobody_can_name_is_said_in_one_sentence(fake: FakeDiscord) -> None:
+async def test_an_unknown_gateway_address_gets_one_sentence(fake: FakeDiscord) -> None:
     fake.fail("GET", "/gateway/bot", status=403)
     with pytest.raises(UserError) as caught:
         await planned(fake)
     assert caught.value.key == "discord_run.unreachable"
 
 
-async def test_buckets_do_not_wait_for_one_another() -> None:
+async def test_buckets_do_not_delay_each_other() -> None:
     turnstile = Turnstile(60.0)
     async with asyncio.timeout(60):
         await asyncio.gather(*(turnstile.through(bucket) for bucket in range(16)))
 
 
-async def test_one_bucket_lets_one_through_at_a_time_in_order() -> None:
+async def test_a_bucket_starts_one_shard_at_a_time_in_order() -> None:
     turnstile, loop = Turnstile(0.1), asyncio.get_running_loop()
     passed: list[tuple[str, float]] = []
 
@@ -92,7 +92,7 @@ async def test_one_bucket_lets_one_through_at_a_time_in_order() -> None:
 
 
 class _Share:
-    """One shard, which is this process's from the first look on."""
+    """One shard, which belongs to this process from the start."""
 
     name, count, members, surplus = "discord", 1, 1, False
 
@@ -147,7 +147,7 @@ async def test_a_shard_starts_although_the_database_failed_just_after_it_was_tak
 async def test_runs_of_a_shard_continue_before_discord_says_how_to_connect(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Discord lets a bot ask for that twice in five seconds, and other processes ask too."""
+    """Discord accepts that request twice in five seconds, and other processes send it too."""
     monkeypatch.setattr(shards, "LOOK_S", 0.01)
     served, given = asyncio.Event(), asyncio.Event()
     share = _Share()
@@ -185,4 +185,4 @@ async def test_runs_of_a_shard_continue_before_discord_says_how_to_connect(
             await given.wait()
     finally:
         keeping.cancel()
-    assert not served.is_set(), "a shard that cannot start is another process's, with its runs"
+    assert not served.is_set(), "a shard that cannot start goes to another process, with its runs"

@@ -1,4 +1,4 @@
-"""What is passed on of an answer that only its asker has seen."""
+"""The parts of a private answer that are shared."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ CHOICE = Button(f"choice:{RUN}:0", "Burdens")
 SOURCES = Button(f"sources:{RUN}", "Sources")
 
 
-async def test_names_of_choices_stay_behind_with_their_buttons() -> None:
+async def test_a_shared_answer_omits_choices_and_their_list() -> None:
     page = Page(
         (Card(("Four hours [1].", "-# lanterns.md"), ANSWER), Card(("-# See also", (CHOICE, SOURCES)))), ""
     )
     assert texts(page.layout()) == ["Four hours [1].", "-# lanterns.md"]
 
 
-async def test_what_stands_before_other_buttons_is_passed_on() -> None:
+async def test_a_text_before_other_buttons_is_shared() -> None:
     page = Page((Card(("Four hours [1].",), ANSWER), Card(("-# lanterns.md", (SOURCES,)))), "")
     assert texts(page.layout()) == ["Four hours [1].", "-# lanterns.md"]

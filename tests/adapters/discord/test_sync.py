@@ -1,4 +1,4 @@
-"""Discord is told the commands when they change, and not otherwise."""
+"""The commands are registered with Discord only when they change."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.fakes.discord import FakeDiscord
 
 
 class Notes:
-    """What storage.marks does, in memory."""
+    """storage.marks in memory."""
 
     def __init__(self) -> None:
         self.kept: dict[str, str] = {}
@@ -54,7 +54,7 @@ def tree_of(client: discord.Client, *names: str) -> app_commands.CommandTree[dis
 async def synced(
     fake: FakeDiscord, notes: Notes, *names: str, guilds: tuple[int, ...] = ()
 ) -> list[int | None]:
-    """One start of a bot with these commands: the targets that were written."""
+    """Start a bot with these commands; returns the targets that were written."""
     async with discord.Client(intents=discord.Intents.none()) as client:
         await client.login(fake.token)
         return await sync(tree_of(client, *names), notes, guilds)
@@ -68,20 +68,20 @@ def names(commands: list[dict[str, object]]) -> list[object]:
     return [command["name"] for command in commands]
 
 
-async def test_the_second_start_tells_nothing(fake: FakeDiscord, notes: Notes) -> None:
+async def test_the_second_start_writes_nothing(fake: FakeDiscord, notes: Notes) -> None:
     assert await synced(fake, notes, "roll", "ask") == [None]
     assert await synced(fake, notes, "ask", "roll") == []
     assert puts(fake) == 1
     assert names(fake.commands.everywhere) == ["ask", "roll"]
 
 
-async def test_a_changed_command_is_told(fake: FakeDiscord, notes: Notes) -> None:
+async def test_a_changed_command_is_registered(fake: FakeDiscord, notes: Notes) -> None:
     await synced(fake, notes, "roll")
     assert await synced(fake, notes, "roll", "ask") == [None]
     assert names(fake.commands.everywhere) == ["ask", "roll"]
 
 
-async def test_servers_that_try_it_out_get_the_commands_alone_and_give_them_back(
+async def test_only_test_servers_get_the_commands_until_they_are_removed_from_the_list(
     fake: FakeDiscord, notes: Notes
 ) -> None:
     guild = fake.guild("Table")
@@ -94,7 +94,7 @@ async def test_servers_that_try_it_out_get_the_commands_alone_and_give_them_back
     assert await synced(fake, notes, "roll") == []
 
 
-async def test_what_discord_refuses_is_tried_again_at_the_next_start(
+async def test_a_refused_registration_is_retried_at_the_next_start(
     fake: FakeDiscord, notes: Notes, caplog: pytest.LogCaptureFixture
 ) -> None:
     guild = fake.guild("Table", bot=False)

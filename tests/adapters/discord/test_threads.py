@@ -1,4 +1,4 @@
-"""Where answers stand: threads, channels, responses; and where they go when one of them closes."""
+"""Where answers are posted: threads, channels or responses; and where they continue if one of these closes."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ ANSWER = (Stage("answer", "Answer"), Text("It is Ana."))
 
 
 class NeverNotes(Outbox):
-    """The process dies each time before it has written down what it sent."""
+    """An outbox of a process that always dies before it records what it sent."""
 
     async def sent(self, space: str, run: str, stage: str, message_id: str, shown: str | None = None) -> None:
         return
@@ -58,9 +58,7 @@ async def test_a_thread_is_opened_from_the_line_that_says_who_asked(
     assert desk.fake.refused == []
 
 
-async def test_whoever_asked_is_a_member_of_the_thread_that_is_opened(
-    desk: Bench, channel: Channel, ana: User
-) -> None:
+async def test_the_asker_is_added_to_the_new_thread(desk: Bench, channel: Channel, ana: User) -> None:
     _, request = await desk.ask(ana, channel, "thread")
     await desk.run(request, *ANSWER)
     (thread,) = channel.threads
@@ -72,7 +70,7 @@ async def test_whoever_asked_is_a_member_of_the_thread_that_is_opened(
     assert "It is Ana." in texts(channel.threads[1])[0]
 
 
-async def test_nobody_is_brought_into_a_thread_that_has_been_archived_meanwhile(
+async def test_nobody_is_added_to_a_thread_that_was_archived_meanwhile(
     desk: Bench, channel: Channel, ana: User
 ) -> None:
     _, request = await desk.ask(ana, channel, "here")
@@ -82,16 +80,14 @@ async def test_nobody_is_brought_into_a_thread_that_has_been_archived_meanwhile(
     assert desk.fake.refused == []
 
 
-async def test_a_thread_that_was_there_before_gets_nobody_else(
-    desk: Bench, channel: Channel, ana: User
-) -> None:
+async def test_nobody_is_added_to_an_existing_thread(desk: Bench, channel: Channel, ana: User) -> None:
     thread = desk.fake.thread(desk.fake.user("Bia"), channel, "Talk")
     _, request = await desk.ask(ana, thread, "here")
     await desk.run(request, *ANSWER)
     assert ana.id not in thread.people
 
 
-async def test_a_fresh_thread_without_free_chat_says_how_to_go_on(
+async def test_a_new_thread_without_free_chat_says_how_to_continue(
     desk: Bench, channel: Channel, ana: User
 ) -> None:
     _, request = await desk.ask(ana, channel, "thread")
@@ -121,10 +117,10 @@ async def test_after_a_crash_the_thread_and_its_messages_are_found_again(
     assert desk.fake.refused == []
 
 
-async def test_a_thread_that_was_opened_and_not_noted_is_used(
+async def test_a_thread_that_was_opened_but_not_recorded_is_used(
     desk: Bench, channel: Channel, ana: User
 ) -> None:
-    """The connection breaks between Discord's opening the thread and our hearing of it."""
+    """The connection breaks after Discord has opened the thread, before the bot gets the response."""
     desk.fake.fail("POST", "*/messages/*/threads", status=0, lost=True)
     _, request = await desk.ask(ana, channel, "thread")
     await desk.run(request, *ANSWER)
@@ -132,7 +128,7 @@ async def test_a_thread_that_was_opened_and_not_noted_is_used(
     assert "It is Ana." in texts(thread)[0]
 
 
-async def test_a_message_that_was_posted_and_not_noted_is_not_posted_twice(
+async def test_a_message_that_was_posted_but_not_recorded_is_not_repeated(
     desk: Bench, channel: Channel, ana: User
 ) -> None:
     _, request = await desk.ask(ana, channel, "here")
@@ -157,7 +153,7 @@ async def test_a_message_whose_post_a_crash_cut_off_is_found_in_the_channel(
     assert any("It is Ana." in text for text in texts(channel))
 
 
-async def test_too_many_threads_and_the_answer_stands_in_the_channel(
+async def test_with_too_many_threads_the_answer_is_in_the_channel(
     desk: Bench, channel: Channel, ana: User
 ) -> None:
     assert channel.guild is not None
@@ -173,7 +169,7 @@ async def test_too_many_threads_and_the_answer_stands_in_the_channel(
 
 
 async def test_nobody_waits_minutes_for_a_thread(desk: Bench, channel: Channel, ana: User) -> None:
-    """Discord opens some fifty threads in a channel in five minutes, and discord.py would wait for the next ones."""
+    """Discord opens about fifty threads in a channel in five minutes, and discord.py would wait to open more."""
     while desk.new_threads.take(channel.id):
         pass
     _, request = await desk.ask(ana, channel, "thread")
@@ -181,7 +177,7 @@ async def test_nobody_waits_minutes_for_a_thread(desk: Bench, channel: Channel, 
     assert channel.threads == []
     assert words("en")("thread.busy") in texts(channel)[-1]
     assert "It is Ana." in texts(channel)[-1]
-    assert desk.new_threads.take(channel.id + 1), "other channels have threads"
+    assert desk.new_threads.take(channel.id + 1), "other channels still get threads"
 
 
 def test_a_channels_new_threads_are_counted_for_five_minutes() -> None:
@@ -210,7 +206,7 @@ async def test_a_forum_gets_a_post(desk: Bench, channel: Channel, ana: User) -> 
     await desk.fake.until(lambda: f"<#{post.id}>" in asked.text)
 
 
-async def test_an_answer_by_interaction_in_a_thread_stands_below_the_question(
+async def test_an_interactions_answer_in_a_thread_is_below_the_question(
     desk: Bench, channel: Channel, ana: User
 ) -> None:
     thread = desk.fake.thread(ana, channel, "Talk")
@@ -220,7 +216,7 @@ async def test_an_answer_by_interaction_in_a_thread_stands_below_the_question(
     assert any("It is Ana." in text for text in texts(thread))
 
 
-async def test_an_archived_thread_is_woken_up(desk: Bench, channel: Channel, ana: User) -> None:
+async def test_an_archived_thread_is_reopened(desk: Bench, channel: Channel, ana: User) -> None:
     thread = desk.fake.thread(ana, channel, "Talk")
     _, request = await desk.ask(ana, thread, "here")
     view = desk.view(request)
@@ -233,7 +229,7 @@ async def test_an_archived_thread_is_woken_up(desk: Bench, channel: Channel, ana
     assert any("It is Ana." in text for text in texts(thread))
 
 
-async def test_where_writing_is_forbidden_the_token_serves_and_the_permission_is_named(
+async def test_where_the_bot_may_not_write_it_answers_by_token_and_names_the_permission(
     desk: Bench, channel: Channel, ana: User
 ) -> None:
     asked, request = await desk.ask(ana, channel, "here")
@@ -266,7 +262,7 @@ async def test_a_public_response_outlives_its_token(desk: Bench, channel: Channe
     assert "And more." in texts(channel)[-1]
 
 
-async def test_a_private_answer_goes_on_in_a_dm(desk: Bench, channel: Channel, ana: User) -> None:
+async def test_a_private_answer_continues_in_a_dm(desk: Bench, channel: Channel, ana: User) -> None:
     dm = desk.fake.dm(ana)
     asked, request = await desk.ask(ana, channel, "response", private=True)
     view = desk.view(request)
@@ -290,7 +286,7 @@ async def test_a_guest_answers_in_one_message(desk: Bench, channel: Channel, ana
     assert asked.followups == []
 
 
-async def test_a_failure_before_anything_was_shown_is_for_the_asker_alone(
+async def test_a_failure_before_the_first_message_is_shown_to_the_asker_alone(
     desk: Bench, channel: Channel, ana: User
 ) -> None:
     asked, request = await desk.ask(ana, channel, "thread")
@@ -303,7 +299,7 @@ async def test_a_failure_before_anything_was_shown_is_for_the_asker_alone(
     assert request.id[:8] in message.text
 
 
-async def test_a_run_in_line_says_so_in_its_thread(desk: Bench, channel: Channel, ana: User) -> None:
+async def test_a_waiting_run_says_so_in_its_thread(desk: Bench, channel: Channel, ana: User) -> None:
     _, request = await desk.ask(ana, channel, "thread")
     view = desk.view(request)
     await view.show(Status("2nd in line"))
@@ -316,7 +312,7 @@ async def test_a_run_in_line_says_so_in_its_thread(desk: Bench, channel: Channel
     assert len(channel.threads[0].messages) == 1
 
 
-async def test_another_thread_is_named_and_archived_or_woken_up(
+async def test_another_thread_is_renamed_and_archived_or_reopened(
     desk: Bench, channel: Channel, ana: User
 ) -> None:
     _, opened = await desk.ask(ana, channel, "thread")
@@ -328,7 +324,7 @@ async def test_another_thread_is_named_and_archived_or_woken_up(
     for event in (Stage("s", "Sessions"), Elsewhere(there, "New name", archived=True)):
         await view.show(event)
     await desk.fake.until(lambda: any(f"<#{thread.id}>" in text for text in texts(channel)))
-    assert not thread.archived  # a message that comes after it would wake it up again
+    assert not thread.archived  # a later message would reopen it
     await view.flush("done")
     await desk.fake.until(lambda: thread.archived and thread.name == "New name")
     _, request = await desk.ask(ana, channel, "response")
@@ -346,7 +342,7 @@ async def test_no_link_leads_to_a_deleted_thread(desk: Bench, channel: Channel, 
     assert "<#" not in asked.text
 
 
-async def test_a_message_that_a_moderator_deleted_stays_away(
+async def test_a_message_deleted_by_a_moderator_is_not_posted_again(
     desk: Bench, channel: Channel, ana: User
 ) -> None:
     _, request = await desk.ask(ana, channel, "here")
@@ -361,16 +357,14 @@ async def test_a_message_that_a_moderator_deleted_stays_away(
     assert not any("It is" in text for text in texts(channel))
 
 
-async def test_the_platforms_faults_are_outlasted(desk: Bench, channel: Channel, ana: User) -> None:
+async def test_writes_are_retried_until_discord_recovers(desk: Bench, channel: Channel, ana: User) -> None:
     _, request = await desk.ask(ana, channel, "here")
     desk.fake.fail("POST", "/channels/{channel}/messages", status=0, times=2)
     await desk.run(request, *ANSWER)
     assert any("It is Ana." in text for text in texts(channel))
 
 
-async def test_layouts_that_are_refused_become_plain_messages(
-    desk: Bench, channel: Channel, ana: User
-) -> None:
+async def test_refused_layouts_become_plain_messages(desk: Bench, channel: Channel, ana: User) -> None:
     _, request = await desk.ask(ana, channel, "here")
     desk.fake.fail("POST", "/channels/{channel}/messages", status=400, code=50035)
     await desk.run(request, *SEARCH, *ANSWER)

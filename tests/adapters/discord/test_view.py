@@ -1,4 +1,4 @@
-"""What a run's events look like on Discord."""
+"""How Discord shows the events of a run."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ async def test_each_stage_is_a_message_and_the_last_loses_its_stop_button(views:
     assert len(views.paper.messages) == 2
 
 
-async def test_commands_in_its_sentences_have_the_names_that_the_reader_sees(views: Views) -> None:
+async def test_commands_in_sentences_have_the_names_that_the_reader_sees(views: Views) -> None:
     view = views.view(asked=replace(ASKED, locale="pt-BR"))
     await views.run(Stage("a", ""), Text("Veja `/rules books`."), Notice("Use `/library add`."), view=view)
     assert "`/regras livros`" in views.paper.texts[0]
@@ -59,7 +59,7 @@ async def test_a_quick_stage_is_posted_once(views: Views) -> None:
 
 
 class Fleeting(Still):
-    """A clock by which the wait for first words is over at once, and every longer one never."""
+    """A clock that ends the wait for first words at once, and never any longer wait."""
 
     now = 0.0
 
@@ -73,7 +73,7 @@ class Fleeting(Still):
 
 
 @pytest.mark.parametrize(("verb", "edits"), [(("rules", "ask"), 1), (("schedule", "remind"), 0)])
-async def test_what_nobody_waits_for_is_posted_once_however_long_its_end_takes(
+async def test_a_run_that_nobody_waits_for_is_posted_once_at_its_end(
     views: Views, monkeypatch: pytest.MonkeyPatch, verb: tuple[str, str], edits: int
 ) -> None:
     keep = views.offers.keep
@@ -93,7 +93,7 @@ async def test_what_nobody_waits_for_is_posted_once_however_long_its_end_takes(
     assert f"choice:{RUN}:0" in custom_ids(views.paper.messages[0])
 
 
-async def test_a_long_stage_goes_on_in_more_messages_before_the_next_stage(views: Views) -> None:
+async def test_a_long_stage_fills_several_messages_before_the_next_stage(views: Views) -> None:
     long = "\n\n".join(f"Paragraph {n}. " + "word " * 60 for n in range(12))
     await views.run(Stage("a", "One"), Text(long), Stage("b", "Two"), Text("End."))
     assert len(views.paper.messages) > 3
@@ -104,7 +104,7 @@ async def test_a_long_stage_goes_on_in_more_messages_before_the_next_stage(views
     )
 
 
-async def test_a_run_that_waits_for_its_turn_says_so_in_the_message_of_its_first_stage(
+async def test_a_waiting_run_says_so_in_the_message_of_its_first_stage(
     views: Views,
 ) -> None:
     view = views.view()
@@ -115,7 +115,7 @@ async def test_a_run_that_waits_for_its_turn_says_so_in_the_message_of_its_first
     assert views.paper.texts == ["### Searching\nFound 3 passages."]
 
 
-async def test_what_buttons_offer_is_kept_before_they_are_there(views: Views) -> None:
+async def test_the_offers_of_buttons_are_stored_before_the_buttons_appear(views: Views) -> None:
     cited = Citation(1, "Book", "Heading", "words")
     first = Choices("More?", (Choice("A", "/rules see 1"), Choice("B", "/rules see 2")))
     second = Choices("Else?", (Choice("C", "/help"),))
@@ -128,7 +128,7 @@ async def test_what_buttons_offer_is_kept_before_they_are_there(views: Views) ->
     ]
 
 
-async def test_what_buttons_offer_is_stored_once_the_database_is_back(
+async def test_the_offers_of_buttons_are_stored_after_a_database_outage(
     views: Views, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     keep, away = views.offers.keep, [StorageFault("other", "cut off", away=True)]
@@ -145,7 +145,7 @@ async def test_what_buttons_offer_is_stored_once_the_database_is_back(
     assert json.loads(kept)["command"] == "/story act -- North."
 
 
-async def test_what_is_shown_while_offers_are_being_kept_has_no_buttons_for_them(
+async def test_buttons_appear_only_once_their_offers_are_stored(
     views: Views, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     begun, go_on, keep = asyncio.Event(), asyncio.Event(), views.offers.keep
@@ -170,7 +170,7 @@ async def test_what_is_shown_while_offers_are_being_kept_has_no_buttons_for_them
     assert f"choice:{RUN}:0" in custom_ids(views.paper.messages[0])
 
 
-async def test_what_asks_whether_to_begin_at_all_is_not_rated(views: Views) -> None:
+async def test_a_question_before_the_run_has_no_thumbs(views: Views) -> None:
     go_on = Choice("Go on", "/council ask --yes -- Who?")
     await views.run(Stage("estimate", "Cost"), Choices("Go on?", (go_on, Choice("Leave it", ""))))
     assert custom_ids(views.paper.messages[0]) == [f"choice:{RUN}:0", f"choice:{RUN}:1"]
@@ -190,7 +190,7 @@ async def test_a_refusal_that_would_only_be_repeated_offers_no_other_try(views: 
     assert f"retry:{RUN}" not in custom_ids(views.paper.messages[0])
 
 
-async def test_an_answer_that_is_not_whole_has_a_button_that_asks_again(views: Views) -> None:
+async def test_an_incomplete_answer_has_a_retry_button(views: Views) -> None:
     await views.run(
         Stage("answer", "Answer", answer=True), Text("It i"), Notice("The answer broke off.", retry=True)
     )
@@ -203,7 +203,7 @@ async def test_a_file_is_uploaded_once(views: Views) -> None:
     assert [message.files for message in views.paper.messages] == [["a.txt"], []]
 
 
-async def test_where_layouts_are_refused_the_rest_of_the_run_is_plain(views: Views) -> None:
+async def test_after_a_refused_layout_the_rest_of_the_run_is_plain(views: Views) -> None:
     views.paper.refuses = lambda style: Refused("50035") if style is MessageStyle.LAYOUT else None
     await views.run(*SEARCH, Stage("answer", "Answer"), Text("Ana."))
     assert [message.style for message in views.paper.messages] == [MessageStyle.PLAIN, MessageStyle.PLAIN]
@@ -219,7 +219,7 @@ async def test_a_layout_that_is_refused_later_is_replaced_by_a_plain_message(vie
     assert (old.deleted, new.style, "It is Ana." in new.text) == (True, MessageStyle.PLAIN, True)
 
 
-async def test_a_message_that_somebody_deleted_is_not_posted_again(views: Views) -> None:
+async def test_a_deleted_message_is_not_posted_again(views: Views) -> None:
     view = views.view()
     await show(view, Stage("answer", "Answer"), Text("It i"))
     await views.paper.until(lambda: bool(views.paper.messages))
@@ -228,7 +228,7 @@ async def test_a_message_that_somebody_deleted_is_not_posted_again(views: Views)
     assert views.paper.texts == ["### More\nAnd more."]
 
 
-async def test_a_message_that_takes_no_more_edits_goes_on_in_a_new_one(views: Views) -> None:
+async def test_a_message_that_cannot_be_edited_continues_in_a_new_one(views: Views) -> None:
     view = views.view()
     await show(view, Stage("answer", "Answer"), Text("It i"))
     await views.paper.until(lambda: bool(views.paper.messages))
@@ -237,7 +237,7 @@ async def test_a_message_that_takes_no_more_edits_goes_on_in_a_new_one(views: Vi
     assert views.paper.texts == ["### Answer\nIt is Ana."]
 
 
-async def test_a_place_that_closes_is_left_for_the_next_with_a_sentence(views: Views) -> None:
+async def test_an_answer_leaves_a_closing_place_with_a_sentence(views: Views) -> None:
     other = Paper(read, "other")
     view = views.view(Home(views.paper, other, why="The thread is locked."))
     await show(view, Stage("answer", "Answer"), Text("It i"))
@@ -248,7 +248,7 @@ async def test_a_place_that_closes_is_left_for_the_next_with_a_sentence(views: V
     assert "The thread is locked." in other.texts[0]
 
 
-async def test_a_run_outlives_a_place_that_takes_nothing(views: Views) -> None:
+async def test_a_run_survives_a_place_that_accepts_nothing(views: Views) -> None:
     views.paper.faults += [PlaceClosed(50013) for _ in range(9)]
     await views.run(*SEARCH, Stage("answer", "Answer"), Text("Ana."))
     assert views.paper.messages == []
@@ -260,7 +260,7 @@ async def test_a_post_whose_outcome_is_unknown_is_not_repeated(views: Views) -> 
     assert views.paper.texts == ["### Searching\nFound 3 passages."]
 
 
-async def test_show_waits_for_no_place_to_be_opened(views: Views) -> None:
+async def test_show_does_not_wait_until_the_place_is_open(views: Views) -> None:
     view = views.view()
     views.home.opened.clear()
     await show(view, *SEARCH, Stage("answer", "Answer"), Text("Ana."))
@@ -270,7 +270,7 @@ async def test_show_waits_for_no_place_to_be_opened(views: Views) -> None:
     assert len(views.paper.messages) == 2
 
 
-async def test_where_opening_a_place_goes_wrong_the_one_that_it_has_must_do(
+async def test_a_failed_opening_leaves_the_answer_in_its_present_place(
     views: Views, caplog: pytest.LogCaptureFixture
 ) -> None:
     secret = "a-token"
@@ -286,7 +286,7 @@ async def test_where_opening_a_place_goes_wrong_the_one_that_it_has_must_do(
     assert "a-token" not in caplog.text
 
 
-async def test_an_end_is_over_once_it_is_on_the_screen(views: Views) -> None:
+async def test_a_run_has_ended_once_its_end_is_shown(views: Views) -> None:
     view = views.view()
     views.home.opened.clear()
     await show(view, *SEARCH)
@@ -297,7 +297,7 @@ async def test_an_end_is_over_once_it_is_on_the_screen(views: Views) -> None:
     assert views.paper.texts == ["### Searching\nFound 3 passages."]
 
 
-async def test_an_end_that_is_broken_off_shows_nothing_more(views: Views) -> None:
+async def test_a_cancelled_end_shows_nothing_more(views: Views) -> None:
     view = views.view()
     await show(view, *SEARCH)
     await views.paper.until(lambda: views.paper.messages != [])
@@ -313,7 +313,7 @@ async def test_an_end_that_is_broken_off_shows_nothing_more(views: Views) -> Non
     assert views.paper.texts == before
 
 
-async def test_a_second_stage_of_the_same_name_has_a_message_of_its_own(views: Views) -> None:
+async def test_a_second_stage_of_the_same_name_gets_a_separate_message(views: Views) -> None:
     events = (Stage("roll", "One"), Text("1"), *SEARCH, Stage("roll", "Two"), Text("2"))
     await views.run(*events)
     assert views.paper.texts == ["### One\n1", "### Searching\nFound 3 passages.", "### Two\n2"]
@@ -321,7 +321,7 @@ async def test_a_second_stage_of_the_same_name_has_a_message_of_its_own(views: V
     assert views.paper.texts == ["### One\n1", "### Searching\nFound 3 passages.", "### Two\n2"]
 
 
-async def test_a_stage_that_is_given_another_title_stays_one_message(views: Views) -> None:
+async def test_a_stage_with_a_new_title_stays_one_message(views: Views) -> None:
     view = views.view()
     await show(view, WRITES, Text("Both."))
     await views.paper.until(lambda: "### The chair writes\nBoth." in "".join(views.paper.texts))
@@ -331,7 +331,7 @@ async def test_a_stage_that_is_given_another_title_stays_one_message(views: View
     assert views.paper.texts == ["### Synthesis\nBoth.\n-# ⓘ 3 of 3"]
 
 
-async def test_another_title_is_put_over_a_long_text_while_that_still_grows(views: Views) -> None:
+async def test_a_growing_long_text_gets_its_new_title(views: Views) -> None:
     long = "\n\n".join(f"Paragraph {n}. " + "word " * 60 for n in range(20))
     view = views.view()
     await show(view, WRITES, Text(long))
@@ -342,7 +342,7 @@ async def test_another_title_is_put_over_a_long_text_while_that_still_grows(view
     assert "The chair writes" not in "".join(views.paper.texts)
 
 
-async def test_a_run_that_ends_before_its_stage_was_whole_keeps_the_first_title(
+async def test_a_run_that_ends_within_a_stage_keeps_its_first_title(
     views: Views,
 ) -> None:
     await views.run(WRITES, Text("Bo"), status="stopped")
@@ -350,14 +350,14 @@ async def test_a_run_that_ends_before_its_stage_was_whole_keeps_the_first_title(
 
 
 @pytest.mark.parametrize("key", ["asked", "thread"])
-async def test_a_stage_may_be_called_like_something_of_the_adapters_own(views: Views, key: str) -> None:
+async def test_a_stage_may_have_the_name_of_an_adapters_own_key(views: Views, key: str) -> None:
     await views.outbox.claim("1", RUN, key)
     await views.outbox.mark_sent("1", RUN, key, "77")
     await views.run(Stage("search", "Searching"), Text("x"), Stage(key, "Other"), Text("y"))
     assert views.paper.texts == ["### Searching\nx", "### Other\ny"]
 
 
-async def test_an_older_form_goes_away_also_where_the_new_one_took_two_tries(views: Views) -> None:
+async def test_the_older_form_is_deleted_even_if_the_new_one_took_two_tries(views: Views) -> None:
     view = views.view()
     await show(view, Stage("answer", "Answer"), Text("It i"))
     await views.paper.until(lambda: bool(views.paper.messages))
@@ -366,7 +366,7 @@ async def test_an_older_form_goes_away_also_where_the_new_one_took_two_tries(vie
     assert views.paper.texts == ["### Answer\nIt is Ana."]
 
 
-async def test_a_message_that_is_refused_in_every_form_leaves_the_others_theirs(
+async def test_a_message_refused_in_every_form_does_not_change_the_others(
     views: Views,
 ) -> None:
     views.paper.faults += [Refused("50035")] * 3
@@ -376,7 +376,7 @@ async def test_a_message_that_is_refused_in_every_form_leaves_the_others_theirs(
     ]
 
 
-async def test_a_message_that_was_replaced_goes_once_the_platform_is_back(views: Views) -> None:
+async def test_a_replaced_message_is_deleted_once_the_platform_is_back(views: Views) -> None:
     view = views.view()
     await show(view, Stage("answer", "Answer"), Text("It i"))
     await views.paper.until(lambda: bool(views.paper.messages))
@@ -388,7 +388,7 @@ async def test_a_message_that_was_replaced_goes_once_the_platform_is_back(views:
     assert (old.deleted, new.deleted) == (True, False)
 
 
-async def test_a_guest_stages_in_one_message(views: Views) -> None:
+async def test_a_guest_bot_shows_all_stages_in_one_message(views: Views) -> None:
     guest = Origin("response", 2, 9, member=False)
     view = views.view(origin=guest)
     await views.run(*SEARCH, Stage("answer", "Answer"), Text("It is Ana."), view=view)
@@ -397,7 +397,7 @@ async def test_a_guest_stages_in_one_message(views: Views) -> None:
     assert "It is Ana." in views.paper.texts[0]
 
 
-async def test_a_guest_sees_another_title_in_the_same_message(views: Views) -> None:
+async def test_a_guest_bot_shows_a_new_title_in_the_same_message(views: Views) -> None:
     view = views.view(origin=Origin("response", 2, 9, member=False))
     await views.run(*SEARCH, WRITES, Text("Both."), SYNTHESIS, Stage("export", "Export"), view=view)
     (text,) = views.paper.texts
@@ -424,7 +424,7 @@ async def test_a_guests_many_files_leave_room_for_the_answers(views: Views) -> N
     assert "+ 5 more" in message.text
 
 
-async def test_a_hint_on_how_to_go_on_stands_under_the_last_stage(views: Views) -> None:
+async def test_the_hint_on_how_to_continue_is_below_the_last_stage(views: Views) -> None:
     view = views.view(Home(views.paper, hint="Reply to me."))
     await views.run(*SEARCH, Stage("answer", "Answer"), Text("Ana."), view=view)
     assert ["Reply to me." in text for text in views.paper.texts] == [False, True]
@@ -444,12 +444,12 @@ async def test_nothing_is_shown_after_the_end(views: Views) -> None:
     assert views.paper.messages[0].states == states
 
 
-def test_an_interactions_token_is_not_to_be_seen_in_its_origin() -> None:
+def test_the_repr_of_an_origin_hides_the_interactions_token() -> None:
     assert "secret" not in repr(Origin("response", 2, 9, token="secret"))
 
 
-async def test_a_place_may_have_something_to_say_before_there_is_a_stage(views: Views) -> None:
-    """As where a run was stopped before a crash, and its thread could not be opened."""
+async def test_a_place_can_show_a_sentence_before_the_first_stage(views: Views) -> None:
+    """For example, a run was stopped before a crash, and its thread could not be opened."""
     views.view()
     views.home.tell("I may not open a thread here.")
     assert views.paper.messages == []

@@ -1,4 +1,4 @@
-"""A run on Discord that is shown again after a crash: the same messages, edited."""
+"""After a crash, a run on Discord continues in the same messages."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ async def test_after_a_crash_the_same_messages_are_edited(views: Views) -> None:
     assert views.paper.texts == ["### Searching\nFound 3 passages.", "### Answer\nIt is Bia."]
 
 
-async def test_after_a_crash_what_was_shown_for_good_is_left_alone(views: Views) -> None:
+async def test_after_a_crash_finished_messages_are_not_edited(views: Views) -> None:
     events = (*SEARCH, Stage("answer", "Answer"), Text("It is Ana."))
     await views.run(*events, view=views.view(clock=Still()))
     states = [list(message.states) for message in views.paper.messages]
@@ -25,7 +25,7 @@ async def test_after_a_crash_what_was_shown_for_good_is_left_alone(views: Views)
     assert [message.states for message in views.paper.messages] == states
 
 
-async def test_after_a_crash_edits_keep_apart_too(views: Views) -> None:
+async def test_after_a_crash_edits_keep_the_pace(views: Views) -> None:
     await show(views.view(), *(Stage(key, key) for key in "abcd"))
     await views.paper.until(lambda: len(views.paper.messages) == 4)
     before = len(views.paper.edits)
@@ -35,7 +35,7 @@ async def test_after_a_crash_edits_keep_apart_too(views: Views) -> None:
     assert all(b - a >= 0.019 for a, b in pairwise(edits))
 
 
-async def test_an_answer_made_anew_says_so_while_it_grows(views: Views) -> None:
+async def test_a_restarted_answer_says_so_while_it_grows(views: Views) -> None:
     await show(views.view(), Stage("answer", "Answer"), Text("It i"))
     await views.paper.until(lambda: bool(views.paper.messages))
     again = views.view()
@@ -45,8 +45,8 @@ async def test_an_answer_made_anew_says_so_while_it_grows(views: Views) -> None:
     assert views.paper.texts == ["### Answer\nIt is"]
 
 
-async def test_a_message_that_was_sent_and_not_noted_is_found_again(views: Views) -> None:
-    """The process dies between Discord's taking the message and our writing down its id."""
+async def test_a_message_that_was_sent_but_not_recorded_is_found(views: Views) -> None:
+    """The process dies after Discord has accepted the message, before the bot records its id."""
     views.paper.after.append(asyncio.CancelledError())
     await show(views.view(), *SEARCH, Stage("answer", "Answer"))
     await views.paper.until(lambda: bool(views.paper.messages))
@@ -54,7 +54,7 @@ async def test_a_message_that_was_sent_and_not_noted_is_found_again(views: Views
     assert views.paper.texts == ["### Searching\nFound 3 passages."]
 
 
-async def test_a_regenerated_answer_that_is_shorter_leaves_no_messages_over(views: Views) -> None:
+async def test_a_shorter_second_answer_leaves_no_extra_messages(views: Views) -> None:
     long = "\n\n".join("word " * 60 for _ in range(20))
     await show(views.view(), Stage("answer", "Answer"), Text(long))
     await views.paper.until(lambda: len(views.paper.messages) >= 4)
@@ -62,7 +62,7 @@ async def test_a_regenerated_answer_that_is_shorter_leaves_no_messages_over(view
     assert views.paper.texts == ["### Answer\nShort."]
 
 
-async def test_a_message_taken_over_from_the_waiting_is_found_again(views: Views) -> None:
+async def test_a_reused_waiting_message_is_found_after_a_crash(views: Views) -> None:
     view = views.view()
     await show(view, Status("2nd in line"))
     await views.paper.until(lambda: bool(views.paper.messages))
@@ -71,11 +71,11 @@ async def test_a_message_taken_over_from_the_waiting_is_found_again(views: Views
     assert views.paper.texts == ["### Searching\nFound 3 passages."]
 
 
-async def test_a_stage_with_another_title_is_not_doubled_by_a_crash(views: Views) -> None:
+async def test_a_crash_does_not_duplicate_a_stage_with_a_new_title(views: Views) -> None:
     await show(views.view(), *SEARCH, WRITES, Text("Bo"))
     await views.paper.until(lambda: "The chair writes\nBo" in "".join(views.paper.texts))
     events = (*SEARCH, WRITES, Text("Both."), SYNTHESIS)
-    await show(views.view(), *events)  # the process dies once more, before the run has ended
+    await show(views.view(), *events)  # the process dies again, before the run has ended
     await views.paper.until(lambda: "### Synthesis\nBoth." in views.paper.texts[-1])
     await views.run(*events)
     assert views.paper.texts == ["### Searching\nFound 3 passages.", "### Synthesis\nBoth."]

@@ -1,4 +1,4 @@
-"""A stage as messages on Slack: whatever it says, they fit, lose nothing, call nobody, and grow by what is new."""
+"""A stage as messages on Slack: any text fits, is complete, pings nobody, and grows by its new part only."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def letters(text: str) -> str:
 
 @settings(max_examples=40, deadline=None, suppress_health_check=SLOW)
 @given(markdown([*CALLS, *MARKS]), st.booleans())
-def test_any_text_fits_and_calls_nobody(text: str, growing: bool) -> None:
+def test_any_text_fits_and_pings_nobody(text: str, growing: bool) -> None:
     sheet = StageContent(
         "answer",
         text[:90],
@@ -75,9 +75,7 @@ def test_any_text_fits_and_calls_nobody(text: str, growing: bool) -> None:
 
 @settings(max_examples=60, deadline=None, suppress_health_check=SLOW)
 @given(markdown(PROSE), st.data())
-def test_a_text_fed_in_pieces_only_ever_grows_and_loses_and_doubles_nothing(
-    text: str, data: st.DataObject
-) -> None:
+def test_a_text_in_pieces_only_grows_without_losses_or_repeats(text: str, data: st.DataObject) -> None:
     text = text[:12_000]
     ends = sorted(data.draw(st.lists(st.integers(0, len(text)), max_size=6)))
     cuts = [match.end() for match in re.finditer("\n", text) if "```" not in text][
@@ -102,7 +100,7 @@ def test_a_text_fed_in_pieces_only_ever_grows_and_loses_and_doubles_nothing(
     ) or not letters(text)
 
 
-def test_a_text_goes_on_in_another_message_where_it_is_cut() -> None:
+def test_a_cut_text_continues_in_another_message() -> None:
     text = "One.\n\nTwo is *longer*.\nThree."
     sheet = StageContent("answer", "Answer", text, cuts=[6, text.index("Three")])
     assert [page.body for page in render.pages(sheet, FACTS)] == ["### Answer\nOne.", "Two is *longer*."]
@@ -114,7 +112,7 @@ def test_a_text_goes_on_in_another_message_where_it_is_cut() -> None:
     ]
 
 
-def test_messages_end_between_blocks_and_code_is_closed_and_opened_again() -> None:
+def test_messages_end_between_blocks_and_split_code_is_reopened() -> None:
     sheet = StageContent("answer", "", "A paragraph of some length.\n\n" * 150, growing=False)
     made = render.pages(sheet, DONE)
     assert all(page.body.endswith("length.") for page in made)
@@ -128,17 +126,18 @@ def test_messages_end_between_blocks_and_code_is_closed_and_opened_again() -> No
         assert page.plain.count("```") == 2
     growing = render.pages(replace(sheet, text=code[:500], growing=True), FACTS)[0]
     assert growing.body.count("```") == 1
-    assert growing.plain.count("```") == 2  # a plain text is never added to, so it may close what is open
+    # A plain text is never extended, so it may close the open code block.
+    assert growing.plain.count("```") == 2
 
 
-def test_a_heading_goes_along_with_what_it_heads() -> None:
+def test_a_heading_stays_with_its_text() -> None:
     for length in range(2_300, 3_300, 60):
         text = "word " * (length // 5) + "\n\n# Heading\n\n" + "Under it. " * 30
         made = render.pages(StageContent("answer", "", text, growing=False), DONE)
         assert not any(page.body.endswith("# Heading") for page in made)
 
 
-def test_a_long_answer_is_rendered_in_little_time() -> None:
+def test_a_long_answer_is_rendered_quickly() -> None:
     block = (
         "## Heading\n\n" + "The creature is *grappled* by https://a.example, see [1]. " * 8 + "\n\n"
         "```py\n"
@@ -157,7 +156,7 @@ def test_a_long_answer_is_rendered_in_little_time() -> None:
 
 
 def test_one_more_row_of_a_long_table_costs_little() -> None:
-    """All of it is laid out anew with each; its cells are not."""
+    """The whole table is laid out again with each row, but its cells are not."""
     rows = [f"| word {n} | **other** {n * 7} | third {n} |" for n in range(400)]
     took = []
     for more in range(8):
@@ -168,7 +167,7 @@ def test_one_more_row_of_a_long_table_costs_little() -> None:
     assert min(took[1:]) < 0.8 * took[0]
 
 
-def test_a_growing_answer_shows_that_it_grows() -> None:
+def test_a_growing_answer_has_a_mark_of_progress() -> None:
     sheet = StageContent("answer", "Answer", "Yes, it can [1].\n", status=Status("Reading", 3, 12))
     (page,) = render.pages(sheet, FACTS)
     assert page.body == "### Answer\nYes, it can [1]."
@@ -176,14 +175,14 @@ def test_a_growing_answer_shows_that_it_grows() -> None:
     (line,) = (
         page.blocks[-1]["elements"] if page.blocks[-1]["type"] == "context" else page.blocks[1]["elements"]
     )
-    assert line["verbatim"], "or Slack looks for names in it by itself"
+    assert line["verbatim"], "otherwise Slack looks for names in the text itself"
     assert page.plain == f"*Answer*\nYes, it can [1].\n{page.passing}"
     assert buttons(page) == ["⏹️ Stop"]
     assert page.closing == page.buttons_plain == (actions_of([Button(f"stop:{RUN}", "Stop", "⏹️")]),)
     assert page.growing
 
 
-def test_a_stage_that_has_nothing_yet_says_so() -> None:
+def test_a_stage_without_content_says_so() -> None:
     (page,) = render.pages(StageContent("answer", ""), FACTS)
     assert (page.body, page.passing, page.plain) == ("", SAY("page.working"), SAY("page.working"))
     for text in ("", "Hal", "| a |"):  # held back
@@ -192,7 +191,7 @@ def test_a_stage_that_has_nothing_yet_says_so() -> None:
     assert texts.shown(nothing.blocks) == nothing.plain == SAY("page.nothing")
 
 
-def test_who_asked_is_named_and_what_they_asked_is_quoted_harmlessly() -> None:
+def test_the_asker_is_named_and_the_question_is_quoted_harmlessly() -> None:
     page = render.root_page("Can *it*?\n\n# @everyone [x](https://a.example)", "Ana_*B <@U1>", SAY)
     assert page.body.split("\n") == [
         "**Ana\\_\\*B <\u200b@U1>** asked:",
@@ -204,7 +203,7 @@ def test_who_asked_is_named_and_what_they_asked_is_quoted_harmlessly() -> None:
     assert fits(render.root_page("a_b &" * 2_000, "Ana", SAY))
 
 
-def test_what_is_asked_of_a_council_has_its_plan_below() -> None:
+def test_a_question_to_a_council_has_its_plan_below() -> None:
     tasks = [Task(f"stage-{n}", f"Stage {n}", "complete") for n in range(60)] + [
         Task("last", "", "in_progress")
     ]
@@ -220,7 +219,7 @@ def test_what_is_asked_of_a_council_has_its_plan_below() -> None:
     }
 
 
-def test_an_example_has_the_command_that_slack_knows_and_portuguese_words() -> None:
+def test_an_example_has_slacks_command_and_portuguese_words() -> None:
     say = words("pt-BR")
     shown = render.help_page(say, "story start", "sutradhar").body
     assert "`/story começar Um faroleiro encontra uma porta no mar --tom sinistro`" in shown

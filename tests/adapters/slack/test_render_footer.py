@@ -1,4 +1,4 @@
-"""What stands under a stage's text on Slack: notes, sources, failures, buttons, and the files after it."""
+"""Below a stage's text on Slack: notes, sources, failures, buttons, and the files that follow."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ SLOW = [HealthCheck.too_slow, HealthCheck.data_too_large]
     st.sampled_from(["", "It failed. " * 120, "&<" * 600]),
     st.integers(0, 4_000),
 )
-def test_whatever_stands_under_the_text_fits_too(
+def test_any_footer_fits_too(
     title: str,
     notices: list[str],
     cited: list[tuple[int, str, str]],
@@ -66,7 +66,7 @@ def test_whatever_stands_under_the_text_fits_too(
             assert all(f"note {n}:" in text for n in range(len(notices)))
 
 
-def test_an_answer_that_is_done_has_its_sources_and_what_one_may_do_next() -> None:
+def test_a_finished_answer_has_its_sources_and_buttons() -> None:
     sheet = StageContent("answer", "Answer", "Yes, it can cast [1].", citations={1: GRAPPLED}, growing=False)
     sheet.answer = True
     context = replace(DONE, retry=True, feedback=True, private=True, hint="Reply to ask on.")
@@ -97,13 +97,13 @@ def test_an_answer_that_is_done_has_its_sources_and_what_one_may_do_next() -> No
     assert (page.passing, page.growing) == ("", False)
 
 
-def test_why_it_failed_is_not_to_be_shared() -> None:
+def test_a_failure_cannot_be_shared() -> None:
     sheet = StageContent("answer", "Answer", failed="No such book.", growing=False)
     (page,) = render.pages(sheet, replace(DONE, ended="failed", retry=True, private=True))
     assert buttons(page) == ["🔁 Try again"]
 
 
-def test_both_thumbs_are_one_element_that_says_which_was_pressed() -> None:
+def test_both_thumbs_are_one_element_that_reports_the_pressed_one() -> None:
     thumbs = [Button(f"feedback:{RUN}:{verdict}") for verdict in ("up", "down")]
     (block,) = rows_of(thumbs, RUN, words("pt-BR"))
     (element,) = block["elements"]
@@ -113,7 +113,7 @@ def test_both_thumbs_are_one_element_that_says_which_was_pressed() -> None:
     assert button[1]["value"] == "down"
 
 
-def test_choices_are_buttons_numbered_through_the_run() -> None:
+def test_the_choices_of_a_run_are_numbered_buttons() -> None:
     groups = [
         Choices("See <!here>", tuple(Choice(f"Heading {n}", "/x") for n in range(7))),
         Choices("Close by", (Choice("w" * 100, "/x"), *(Choice(f"More {n}", "/x") for n in range(9)))),
@@ -140,7 +140,7 @@ def test_choices_are_buttons_numbered_through_the_run() -> None:
     )
 
 
-def test_a_failure_names_the_run_to_ask_about() -> None:
+def test_a_failure_names_its_run() -> None:
     sheet = StageContent(
         "answer", "Answer", "It be", failed="`model` did not answer. @everyone", growing=False
     )
@@ -151,7 +151,7 @@ def test_a_failure_names_the_run_to_ask_about() -> None:
     assert SAY("page.failed") in silent.plain
 
 
-def test_a_long_failure_under_a_full_page_is_a_message_of_its_own() -> None:
+def test_a_long_failure_below_a_full_page_is_a_separate_message() -> None:
     sheet = StageContent("answer", "", "word " * 600, failed="It failed. " * 100, growing=False)
     text, failure = render.pages(sheet, replace(FACTS, ended="failed", retry=True))
     assert fits(text)
@@ -160,7 +160,7 @@ def test_a_long_failure_under_a_full_page_is_a_message_of_its_own() -> None:
     assert buttons(failure) == ["🔁 Try again"]
 
 
-def test_a_stopped_run_and_a_stage_made_anew_say_so() -> None:
+def test_a_stopped_run_and_a_restarted_stage_say_so() -> None:
     sheet = StageContent("answer", "Answer", "It can", growing=False, replaces=True)
     (growing,) = render.pages(replace(sheet, growing=True), FACTS)
     (page,) = render.pages(sheet, replace(FACTS, ended="stopped"))
@@ -178,7 +178,7 @@ def test_only_the_last_stage_and_its_last_page_have_buttons() -> None:
     assert not any(map(buttons, render.pages(sheet, replace(FACTS, last=False))))
 
 
-def test_files_are_messages_of_their_own_once_the_stage_is_closed_each_under_a_name_of_its_own() -> None:
+def test_a_closed_stage_posts_each_file_under_a_distinct_name() -> None:
     files: list[Picture | Attachment] = [
         Picture("pacing <!here>.png", b"png", "Scenes by *length* <!channel>"),
         Attachment("açúcar.txt", "text/plain", b"1"),
@@ -213,7 +213,7 @@ def test_files_that_may_not_be_sent_are_named() -> None:
 
 
 @pytest.mark.parametrize("text", ["", "\u200b", "Here."])
-def test_notes_alone_can_be_too_much_for_one_message(text: str) -> None:
+def test_many_notes_are_split_into_several_messages(text: str) -> None:
     notices = [f"Note {n}: " + "word " * 110 for n in range(12)]
     made = render.pages(
         StageContent("first", "", text, notices=notices, failed="Why. " * 200, growing=False), DONE
@@ -230,7 +230,7 @@ def test_links_of_the_adapter_stay_links() -> None:
     assert link in texts.shown(page.blocks)
 
 
-def test_a_source_that_is_on_the_web_leads_there() -> None:
+def test_a_source_on_the_web_has_a_link() -> None:
     cited = Citation(1, "bees.txt", "Bees › 5. Swarming", "", link="https://x.org/5")
     (page,) = render.pages(StageContent("answer", "", "Yes [1].", citations={1: cited}, growing=False), DONE)
     assert fits(page)

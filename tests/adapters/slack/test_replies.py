@@ -1,4 +1,4 @@
-"""The newest replies of threads of any length, read in a few calls."""
+"""The newest replies of a thread of any length are read in a few calls."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ ROOT = 1_700_000_000.0
 
 
 class Thread(AsyncWebClient):
-    """As much of Slack's client as reads a thread: the root, then the replies of the span, oldest first."""
+    """The part of Slack's client that reads a thread: the root, then the replies in a time span, oldest first."""
 
     def __init__(self, times: list[float], most: int = 1_000) -> None:
         super().__init__()
@@ -42,21 +42,21 @@ def evenly() -> Iterator[float]:
 
 
 def bursts() -> Iterator[float]:
-    """Days of silence between hours in which a thousand messages are written."""
+    """Times with days of silence between hours of a thousand messages."""
     for day in itertools.count(1):
         for n in range(1_000):
             yield day * 86_400 + 3.6 * n
 
 
 def hurried() -> Iterator[float]:
-    """A slow beginning, and then all within minutes."""
+    """Times with a slow beginning, and all others within minutes."""
     yield from (86_400.0 * day for day in range(1, 365))
     yield from (86_400.0 * 365 + n / 50 for n in itertools.count())
 
 
 @pytest.mark.parametrize("pace", [evenly, bursts, hurried])
 @pytest.mark.parametrize("count", [1, 998, 999, 1_000, 1_050, 12_345, 60_000])
-async def test_the_newest_are_read_however_long_the_thread_is(pace: Any, count: int) -> None:
+async def test_the_newest_replies_of_a_thread_of_any_length_are_read(pace: Any, count: int) -> None:
     thread = Thread(list(itertools.islice(pace(), count)))
     read, total = await newest_replies(
         thread,
@@ -70,7 +70,7 @@ async def test_the_newest_are_read_however_long_the_thread_is(pace: Any, count: 
     assert thread.calls <= CALLS
 
 
-async def test_only_what_counts_is_counted_and_what_comes_after_is_left_out() -> None:
+async def test_only_relevant_replies_count_and_later_ones_are_left_out() -> None:
     thread = Thread(list(itertools.islice(evenly(), 5_000)))
     before = thread.all[4_000]["ts"]
     read, _ = await newest_replies(
@@ -84,7 +84,7 @@ async def test_only_what_counts_is_counted_and_what_comes_after_is_left_out() ->
     assert [each["text"] for each in read] == [f"{n}" for n in range(3_500, 4_000, 10)]
 
 
-async def test_an_app_that_gets_few_messages_a_call_reads_the_newest_all_the_same() -> None:
+async def test_an_app_with_few_messages_per_call_reads_the_newest_too() -> None:
     thread = Thread(list(itertools.islice(evenly(), 5_000)), most=15)
     read, _ = await newest_replies(
         thread,

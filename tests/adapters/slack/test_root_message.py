@@ -40,7 +40,7 @@ def statuses(message: Message) -> list[tuple[str, str]]:
     return [(task["title"], task["status"]) for task in plan["tasks"]]
 
 
-async def test_the_plan_stands_in_the_message_that_says_who_asked(bench: Desk) -> None:
+async def test_the_plan_is_in_the_message_that_names_the_asker(bench: Desk) -> None:
     view = bench.view(bench.request(bench.channel, verb=COUNCIL))
     for event in (*ANSWERS, *BALLOTS):
         await view.show(event)
@@ -58,7 +58,7 @@ async def test_the_plan_stands_in_the_message_that_says_who_asked(bench: Desk) -
     assert bench.fake.refused == []
 
 
-async def test_under_a_question_of_somebodys_own_it_is_a_message_of_its_own(bench: Desk) -> None:
+async def test_below_a_persons_message_the_plan_is_a_separate_message(bench: Desk) -> None:
     root = await bench.root()
     request = bench.request(root, verb=COUNCIL)
     for _ in range(2):  # the second as after a crash
@@ -67,18 +67,18 @@ async def test_under_a_question_of_somebodys_own_it_is_a_message_of_its_own(benc
     assert len(root.thread) == 4
 
 
-async def test_of_a_single_stage_no_plan_is_made(bench: Desk) -> None:
+async def test_a_single_stage_gets_no_plan(bench: Desk) -> None:
     await bench.run(bench.request(bench.channel, verb=COUNCIL), Stage("estimate", "Cost"), Text("$ 1"))
     assert plans(bench.channel.everything) == []
 
 
-async def test_other_works_have_none(bench: Desk) -> None:
+async def test_other_works_have_no_plan(bench: Desk) -> None:
     await bench.run(bench.request(bench.channel), *ANSWERS, *BALLOTS)
     assert plans(bench.channel.everything) == []
 
 
 @pytest.mark.parametrize(("ended", "title"), [("failed", "did not finish"), ("stopped", "was stopped")])
-async def test_a_council_that_came_to_no_end_says_so(bench: Desk, ended: Ended, title: str) -> None:
+async def test_an_unfinished_council_says_so(bench: Desk, ended: Ended, title: str) -> None:
     await bench.run(bench.request(bench.channel, verb=COUNCIL), *ANSWERS, *BALLOTS, status=ended)
     (root,) = bench.channel.messages
     assert [status for _, status in statuses(root)] == ["complete", "error"]
@@ -92,7 +92,7 @@ async def test_the_plan_shows_the_new_title_of_an_open_stage(bench: Desk) -> Non
     assert [name for name, _ in statuses(root)] == ["Answers", "Compared"]
 
 
-async def test_after_a_crash_the_plan_goes_on(bench: Desk) -> None:
+async def test_the_plan_continues_after_a_crash(bench: Desk) -> None:
     request = bench.request(bench.channel, verb=COUNCIL)
     view = bench.view(request)
     for event in (*ANSWERS, *BALLOTS):
@@ -106,8 +106,8 @@ async def test_after_a_crash_the_plan_goes_on(bench: Desk) -> None:
 
 
 @pytest.mark.parametrize("error", ["invalid_blocks", "internal_error", "cant_update_message"])
-async def test_what_goes_wrong_with_the_plan_costs_no_answer(bench: Desk, error: str) -> None:
-    """Slack may refuse the plan alone; the answers are no plainer for it."""
+async def test_a_failing_plan_does_not_harm_the_answers(bench: Desk, error: str) -> None:
+    """Slack may refuse the plan alone; the answers keep their style."""
     bench.fake.fail("chat.update", error=error, times=1)
     await bench.run(bench.request(bench.channel, verb=COUNCIL), *ANSWERS, *BALLOTS, *SYNTHESIS)
     (root,) = bench.channel.messages
@@ -119,7 +119,7 @@ async def test_what_goes_wrong_with_the_plan_costs_no_answer(bench: Desk, error:
 
 
 @pytest.mark.parametrize("fault", [{"lost": True}, {"status": 0}])
-async def test_a_plan_of_its_own_is_posted_once(bench: Desk, fault: dict[str, object]) -> None:
+async def test_a_separate_plan_is_posted_once(bench: Desk, fault: dict[str, object]) -> None:
     root = await bench.root()
     view = bench.view(bench.request(root, verb=COUNCIL))
     await view.show(ANSWERS[0])
@@ -131,7 +131,7 @@ async def test_a_plan_of_its_own_is_posted_once(bench: Desk, fault: dict[str, ob
     assert len(plans(root.thread)) == 1
 
 
-async def test_titles_of_stages_call_nobody(bench: Desk) -> None:
+async def test_titles_of_stages_ping_nobody(bench: Desk) -> None:
     loud = (Stage("answers", "<!channel>"), Stage("ballots", "<@U0BIA>"))
     root = await bench.root()
     for at in (bench.channel, root):
@@ -140,7 +140,7 @@ async def test_titles_of_stages_call_nobody(bench: Desk) -> None:
 
 
 async def test_a_stream_is_not_taken_for_the_plan(bench: Desk) -> None:
-    """A stage's stream that nobody has noted yet has no mark: the stage finds it, and nothing else does."""
+    """An unrecorded stream of a stage has no metadata: only the stage itself finds it."""
     root = await bench.root()
     home = bench.home(request := bench.request(root, verb=COUNCIL))
     await home.open()
@@ -153,10 +153,8 @@ async def test_a_stream_is_not_taken_for_the_plan(bench: Desk) -> None:
 
 @pytest.mark.parametrize("own", [False, True])
 @pytest.mark.parametrize("events", [(), ANSWERS])
-async def test_a_plan_from_before_a_crash_does_not_go_on_for_ever(
-    bench: Desk, own: bool, events: tuple[Shown, ...]
-) -> None:
-    """The run fails before there is much to plan again."""
+async def test_a_plan_from_before_a_crash_ends(bench: Desk, own: bool, events: tuple[Shown, ...]) -> None:
+    """The run fails before it shows a second stage."""
     root = await bench.root() if own else None
     request = bench.request(root or bench.channel, verb=COUNCIL)
     view = bench.view(request)
@@ -172,7 +170,7 @@ async def test_a_plan_from_before_a_crash_does_not_go_on_for_ever(
     assert ("did not finish" in there.shown) == (own or bool(events))
 
 
-async def test_a_plan_of_what_was_stopped_before_a_crash_goes_on_no_more(bench: Desk) -> None:
+async def test_the_plan_of_a_run_stopped_before_a_crash_ends(bench: Desk) -> None:
     request = bench.request(bench.channel, verb=COUNCIL)
     view = bench.view(request)
     for event in (*ANSWERS, *BALLOTS):
@@ -185,7 +183,7 @@ async def test_a_plan_of_what_was_stopped_before_a_crash_goes_on_no_more(bench: 
     assert statuses(root) == [("Answers", "complete"), ("Ballots", "error")]
 
 
-async def test_a_question_of_one_very_long_paragraph_stands_there_as_far_as_there_is_room() -> None:
+async def test_a_very_long_question_is_shown_as_far_as_it_fits() -> None:
     question = "How far does a lit lantern show things, and what hides behind it? " * 40
     page = root_page(question, "Ana", words("en"))
     quoted = page.body.split("\n")[1]
@@ -194,7 +192,7 @@ async def test_a_question_of_one_very_long_paragraph_stands_there_as_far_as_ther
     assert 2_000 < len(quoted) < 2_500
 
 
-async def test_who_waits_for_a_crowded_channel_is_told(bench: Desk) -> None:
+async def test_the_asker_is_told_of_a_wait_in_a_crowded_channel(bench: Desk) -> None:
     clock = Clock()
     bench.writers = Writers(Pace(edit_every_s=1.0, posts=1, posts_in_s=2 * WAITS_S), clock)
     told = words("en")("slack_thread.waits")
@@ -212,7 +210,7 @@ async def test_who_waits_for_a_crowded_channel_is_told(bench: Desk) -> None:
     assert [post.text for post in bench.channel.everything if post.ephemeral_to] == [told]
 
 
-async def test_a_fault_of_our_own_is_not_tried_for_ever(bench: Desk) -> None:
+async def test_a_programming_error_is_not_retried_for_ever(bench: Desk) -> None:
     class Broken(Thread):
         posts = 0
 

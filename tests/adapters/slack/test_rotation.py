@@ -1,4 +1,4 @@
-"""Token rotation: tokens that expire are renewed, once each, and stored; the operator hears of a failure."""
+"""Token rotation: expiring tokens are renewed once and stored, and the operator learns of a failure."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from storage.inspect import expired_tokens
 from tests.adapters.slack.serving import Served, credentials, served
 from tests.fakes.slack import Channel, FakeSlack, User
 
-# slack_sdk still hands aiohttp the client's secret in the old way.
+# slack_sdk still passes the client secret to aiohttp in a deprecated way.
 pytestmark = pytest.mark.filterwarnings("ignore:BasicAuth is deprecated:DeprecationWarning")
 
 DAY_HALF = 12 * 3_600
@@ -62,12 +62,10 @@ def renewals(slack: FakeSlack) -> int:
     )
 
 
-async def test_a_token_that_is_about_to_expire_is_renewed_once_and_the_new_one_is_there_after_a_restart(
-    slack: FakeSlack, tmp_path: Path
-) -> None:
+async def test_an_expiring_token_is_renewed_once_and_stored(slack: FakeSlack, tmp_path: Path) -> None:
     channel, ana = place(slack, "Table")
     given = credentials(slack, "http", installs=True)
-    slack.rotation_seconds = 3_600  # less than Slack's, and so due
+    slack.rotation_seconds = 3_600  # less than Slack's twelve hours, and therefore due
     async with served(tmp_path, slack, mode="http", given=given) as bot:
         await installed(slack, bot, ana)
         first = channel.team.bot_token
@@ -85,9 +83,7 @@ async def test_a_token_that_is_about_to_expire_is_renewed_once_and_the_new_one_i
         assert stored.token not in (first, list(second.ends)[-1])
 
 
-async def test_a_token_that_has_expired_in_between_is_renewed_and_the_call_made_again(
-    slack: FakeSlack, tmp_path: Path
-) -> None:
+async def test_an_expired_token_is_renewed_and_the_call_repeated(slack: FakeSlack, tmp_path: Path) -> None:
     channel, ana = place(slack, "Table")
     given = credentials(slack, "http", installs=True)
     async with served(tmp_path, slack, mode="http", given=given) as bot:
@@ -97,10 +93,10 @@ async def test_a_token_that_has_expired_in_between_is_renewed_and_the_call_made_
         slack.grants.expire(channel.team)
         answers = await asyncio.gather(*(said(slack, ana, channel) for _ in range(5)))
         assert all("Well met" in answer for answer in answers)
-        assert renewals(slack) == 1, "a refresh token is good once"
+        assert renewals(slack) == 1, "a refresh token can be used once"
 
 
-async def test_a_renewal_that_fails_tells_the_operator_what_to_do_and_keeps_the_workspace(
+async def test_a_failed_renewal_tells_the_operator_what_to_do_and_keeps_the_workspace(
     slack: FakeSlack, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     channel, ana = place(slack, "Table")
@@ -110,7 +106,7 @@ async def test_a_renewal_that_fails_tells_the_operator_what_to_do_and_keeps_the_
         await installed(slack, bot, ana)
         slack.fail("oauth.v2.access", status=503, times=1)
         with caplog.at_level(logging.WARNING, "bot"):
-            assert "Well met" in await said(slack, ana, channel), "the present one is still good"
+            assert "Well met" in await said(slack, ana, channel), "the current token is still valid"
         assert "I keep trying" in caplog.text
         slack.grants.rotated[channel.team.id].refresh = "xoxe-1-revoked"
         slack.grants.expire(channel.team)
@@ -127,7 +123,7 @@ async def test_a_renewal_that_fails_tells_the_operator_what_to_do_and_keeps_the_
         past = datetime.now(UTC).replace(tzinfo=None) + timedelta(hours=2)
         url = f"sqlite+aiosqlite:///{tmp_path / 'sutradhar.db'}"
         ((where, _),) = expired_tokens(url, slack.client_id, past)
-        assert where == "Table", "the doctor names it"
+        assert where == "Table", "doctor names the fault"
         assert expired_tokens(url, "another app", past) == []
         slack.rotation_seconds = DAY_HALF
         await installed(slack, bot, ana)
@@ -137,7 +133,7 @@ async def test_a_renewal_that_fails_tells_the_operator_what_to_do_and_keeps_the_
         assert not [secret for secret in (refresh, channel.team.bot_token) if secret in caplog.text]
 
 
-async def test_a_renewed_token_that_cannot_be_stored_at_once_is_not_lost(
+async def test_a_renewed_token_that_cannot_be_stored_yet_is_not_lost(
     slack: FakeSlack, tmp_path: Path
 ) -> None:
     channel, ana = place(slack, "Table")
@@ -163,9 +159,7 @@ async def test_a_renewed_token_that_cannot_be_stored_at_once_is_not_lost(
         assert renewals(slack) == 1
 
 
-async def test_the_configured_token_is_renewed_with_its_refresh_token_also_after_a_restart(
-    slack: FakeSlack, tmp_path: Path
-) -> None:
+async def test_the_configured_token_is_renewed_even_after_a_restart(slack: FakeSlack, tmp_path: Path) -> None:
     team = slack.workspace("Table")
     channel, ana = team.channel("general"), team.user("Ana")
     first = slack.grants.rotate(team, DAY_HALF)
@@ -175,7 +169,7 @@ async def test_the_configured_token_is_renewed_with_its_refresh_token_also_after
     for _ in range(2):
         async with served(tmp_path, slack, given=given):
             assert "Well met" in await said(slack, ana, channel)
-            assert renewals(slack) == 1, "and what it led to is stored"
+            assert renewals(slack) == 1, "and the new token is stored"
     slack.grants.expire(team)
     async with served(tmp_path, slack, given=given):
         assert "Well met" in await said(slack, ana, channel)
@@ -200,7 +194,7 @@ async def test_an_older_token_that_is_revoked_does_not_remove_the_workspace(
         assert await bot.service.store.find(channel.team.id, "") is None
 
 
-async def test_a_refresh_token_needs_the_apps_id_and_secret_and_the_doctor_knows_expired_tokens(
+async def test_a_refresh_token_needs_client_id_and_secret_and_doctor_names_expired_tokens(
     slack: FakeSlack,
 ) -> None:
     team = slack.workspace("Table")
@@ -245,8 +239,8 @@ async def test_the_fake_refuses_what_slack_refuses(slack: FakeSlack, tmp_path: P
             await bot.service.clients.bare(first).auth_test()
 
 
-async def test_a_call_whose_token_was_renewed_beside_it_renews_no_other() -> None:
-    """Two calls with one expired token; the second is answered when the first has been made again."""
+async def test_a_call_whose_token_was_renewed_meanwhile_renews_no_other() -> None:
+    """Two calls use one expired token; the second gets its answer after the first was repeated."""
     asked, renewed = list[str](), asyncio.Event()
 
     async def answer(request: web.Request) -> web.Response:

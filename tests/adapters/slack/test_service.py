@@ -1,4 +1,4 @@
-"""Slack as the bot serves it: signing in, hearing of everything once, and leaving."""
+"""The bot on Slack: it signs in, handles every event once, and leaves."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def answers(channel: Channel) -> list[str]:
     return [message.shown for message in channel.everything if "Well met" in message.shown]
 
 
-async def test_it_says_as_whom_it_is_there(
+async def test_the_bot_prints_its_name(
     slack: FakeSlack, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     table(slack)
@@ -53,8 +53,8 @@ async def test_it_says_as_whom_it_is_there(
 
 
 @pytest.mark.parametrize("mode", ["socket", "http"])
-async def test_what_is_told_twice_is_answered_once(slack: FakeSlack, tmp_path: Path, mode: str) -> None:
-    """A mention comes as two events; each comes again with its number, and as if for the first time."""
+async def test_repeated_events_are_answered_once(slack: FakeSlack, tmp_path: Path, mode: str) -> None:
+    """A mention is two events; each is delivered again, as a retry and as if for the first time."""
     channel, ana = table(slack)
     async with served(tmp_path, slack, mode=mode, connections=2) as bot:
         message = await slack.say(ana, channel, "hello", mention=True)
@@ -72,13 +72,13 @@ async def test_what_is_told_twice_is_answered_once(slack: FakeSlack, tmp_path: P
         assert bot.running.done() is False
 
 
-async def test_it_does_not_answer_itself(slack: FakeSlack, tmp_path: Path) -> None:
+async def test_the_bot_does_not_answer_itself(slack: FakeSlack, tmp_path: Path) -> None:
     channel, ana = table(slack)
     async with served(tmp_path, slack):
         message = await slack.say(ana, channel, "hello", mention=True)
         await slack.until(lambda: answers(channel))
         own = [delivery for delivery in slack.sent if delivery.payload.get("event", {}).get("bot_id")]
-        assert own, "Slack tells the bot of its own messages"
+        assert own, "Slack sends the bot events about its own messages"
         await slack.until(lambda: all(one.acked is not None for one in own))
         assert len(message.thread) == len(answers(channel)) == 1
 
@@ -99,7 +99,7 @@ KINDS: list[tuple[str, dict[str, Any]]] = [
 ]
 
 
-async def test_whatever_comes_is_acknowledged(slack: FakeSlack, tmp_path: Path) -> None:
+async def test_every_event_is_acknowledged(slack: FakeSlack, tmp_path: Path) -> None:
     channel, ana = table(slack)
     team = channel.team
     who = {"team_id": team.id, "team": {"id": team.id}, "user": {"id": ana.id}, "user_id": ana.id}
@@ -109,7 +109,7 @@ async def test_whatever_comes_is_acknowledged(slack: FakeSlack, tmp_path: Path) 
             assert sent.acked is not None, payload
 
 
-async def test_people_and_channels_are_called_what_slack_calls_them(slack: FakeSlack, tmp_path: Path) -> None:
+async def test_people_and_channels_have_the_names_that_slack_shows(slack: FakeSlack, tmp_path: Path) -> None:
     channel, ana = table(slack)
     async with served(tmp_path, slack) as bot:
         place = Place(PLATFORM, channel.team.id, "", "")
@@ -144,9 +144,7 @@ async def test_admins_are_told_of_the_spaces_budget_in_private_and_in_a_channel(
         assert "90 tokens of 100 tokens a month" in posted.text
 
 
-async def test_a_chart_of_what_was_spent_comes_in_the_direct_conversation(
-    slack: FakeSlack, tmp_path: Path
-) -> None:
+async def test_a_chart_of_the_spending_is_a_direct_message(slack: FakeSlack, tmp_path: Path) -> None:
     channel, ana = table(slack)
     bia = channel.team.user("Bia", admin=True)
     async with served(tmp_path, slack) as bot:
@@ -162,9 +160,7 @@ async def test_a_chart_of_what_was_spent_comes_in_the_direct_conversation(
         assert not [message for message in channel.everything if message.files]
 
 
-async def test_a_file_of_settings_is_applied_by_a_press_of_the_admin(
-    slack: FakeSlack, tmp_path: Path
-) -> None:
+async def test_an_admin_applies_a_settings_file_with_a_press(slack: FakeSlack, tmp_path: Path) -> None:
     channel, ana = table(slack)
     bia, group = channel.team.user("Bia", admin=True), channel.team.group("players", [ana])
     text = (
@@ -191,7 +187,7 @@ async def test_a_file_of_settings_is_applied_by_a_press_of_the_admin(
         await slack.until(lambda: [message for message in direct.everything if message.files])
 
 
-async def test_leaving_leaves_nothing_behind(slack: FakeSlack, tmp_path: Path) -> None:
+async def test_a_stopped_bot_leaves_no_tasks_or_connections(slack: FakeSlack, tmp_path: Path) -> None:
     channel, ana = table(slack)
     before = asyncio.all_tasks()
     async with served(tmp_path, slack, connections=2) as bot:
@@ -205,7 +201,7 @@ async def test_leaving_leaves_nothing_behind(slack: FakeSlack, tmp_path: Path) -
 async def test_a_workspace_that_its_own_token_serves_again_is_not_deleted(
     slack: FakeSlack, tmp_path: Path
 ) -> None:
-    """As after the app was removed there and installed again, with its new token in the environment."""
+    """The app was removed and installed again there, with its new token in the environment."""
     team = slack.workspace("Table")
     async with served(tmp_path, slack) as bot:
         await bot.app.records.departures.note_departure(team.id)
@@ -222,7 +218,7 @@ async def test_a_workspace_that_its_own_token_serves_again_is_not_deleted(
         ("", "xapp-another", "slack_run.token_refused"),
     ],
 )
-async def test_a_token_that_is_refused_is_a_sentence(
+async def test_a_refused_token_gets_one_sentence(
     slack: FakeSlack, tmp_path: Path, bot: str, app: str, key: str
 ) -> None:
     table(slack)
@@ -234,7 +230,7 @@ async def test_a_token_that_is_refused_is_a_sentence(
     assert "another" not in str(error.value.values)
 
 
-async def test_a_network_that_is_down_is_a_sentence(tmp_path: Path) -> None:
+async def test_a_network_outage_gets_one_sentence(tmp_path: Path) -> None:
     async with FakeSlack() as gone:
         table(gone)
     with pytest.raises(UserError) as error:
@@ -243,12 +239,10 @@ async def test_a_network_that_is_down_is_a_sentence(tmp_path: Path) -> None:
     assert error.value.key == "slack_run.unreachable"
 
 
-async def test_a_database_that_refuses_leaves_an_event_unacknowledged(
-    slack: FakeSlack, tmp_path: Path
-) -> None:
-    """It comes again, and is then answered: an acknowledgement says that it is kept."""
+async def test_a_refusing_database_leaves_an_event_unacknowledged(slack: FakeSlack, tmp_path: Path) -> None:
+    """Slack repeats the event, and it is answered then: an acknowledgement means that it is stored."""
     channel, ana = table(slack)
-    slack.ack_seconds = 1.0 + TWIN_S  # a mention without files waits so long for its twin
+    slack.ack_seconds = 1.0 + TWIN_S  # a mention without files waits this long for its twin event
     slack.redelivery = (0.0,) * 30  # on a busy machine it may be late more than once
     async with served(tmp_path, slack) as bot:
         database = bot.app.resources.records.database
@@ -287,7 +281,7 @@ def config(mode: str, **there: str) -> Config:
         ("http", {"id": "1.2", "secret": "s"}, "no_signing_secret"),
     ],
 )
-def test_half_of_what_is_needed_is_a_sentence(mode: str, there: dict[str, str], lacks: str) -> None:
+def test_incomplete_settings_get_one_sentence(mode: str, there: dict[str, str], lacks: str) -> None:
     with pytest.raises(UserError) as error:
         needed(config(mode, **there))
     assert error.value.key == f"slack_run.{lacks}"
@@ -302,21 +296,23 @@ def test_half_of_what_is_needed_is_a_sentence(mode: str, there: dict[str, str], 
         ("http", {"bot": "xoxb-1", "sign": "hush-1", "id": "1.2", "secret": "hush-2"}),
     ],
 )
-def test_all_that_is_needed_is_taken_and_shown_nowhere(mode: str, there: dict[str, str]) -> None:
+def test_complete_settings_are_read_and_never_shown(mode: str, there: dict[str, str]) -> None:
     found = needed(config(mode, **there))
     assert found is not None
     assert {one.strip() for name, one in there.items() if name != "id"} == set(found.secrets)
     assert not [secret for secret in found.secrets if secret in repr(found)]
 
 
-def test_nothing_there_is_no_fault() -> None:
+def test_missing_settings_are_no_fault() -> None:
     assert needed(config("socket")) is None
     assert needed(config("http")) is None
-    assert needed(config("socket", sign="s", id="1.2", secret="t")) is None, "those are for the other mode"
+    assert needed(config("socket", sign="s", id="1.2", secret="t")) is None, (
+        "those secrets are for the other mode"
+    )
     assert configured(config("socket")).secrets == ()
 
 
-async def test_what_the_app_asks_for_is_what_the_loopback_slack_gives(slack: FakeSlack) -> None:
+async def test_the_manifests_scopes_are_those_of_the_loopback_slack(slack: FakeSlack) -> None:
     assert set(BOT_SCOPES) <= set(SCOPES)
     assert slack.events >= set(EVENTS)
     assert set(COMMANDS) == {"/sutradhar", *(f"/{work}" for work in WORKS)}

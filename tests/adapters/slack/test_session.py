@@ -1,4 +1,4 @@
-"""What Slack shows of a thread while a run works there says in the end that it waits for people again."""
+"""The status of an agent session in Slack: after a run, the thread waits for people again."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ STATUS = "agents.sessions.setStatus"
 GROWING = Page("It is", growing=True, plain="It is")
 
 
-async def test_a_stream_that_ends_late_does_not_begin_the_session_anew(bench: Desk) -> None:
-    """The workspace may have no room for it until long after the run."""
+async def test_a_stream_that_ends_late_does_not_restart_the_session(bench: Desk) -> None:
+    """The workspace's rate limit may delay the end until long after the run."""
     root = await bench.root()
     request = bench.request(root)
     home = bench.home(request)
@@ -37,7 +37,7 @@ async def test_a_stream_that_ends_late_does_not_begin_the_session_anew(bench: De
     assert session.status == "active"
 
 
-async def test_who_has_ended_before_there_was_room_is_not_said_to_work(bench: Desk) -> None:
+async def test_a_run_that_ended_before_there_was_room_is_not_shown_as_working(bench: Desk) -> None:
     bench.fake.fail(STATUS, status=429)
     root = await bench.root()
     home = bench.home(bench.request(root))
@@ -50,8 +50,8 @@ async def test_who_has_ended_before_there_was_room_is_not_said_to_work(bench: De
     assert (session.past, session.title) == (["active"], "Who?")
 
 
-async def test_that_it_is_over_is_said_however_full_the_workspace_is(bench: Desk) -> None:
-    """What only goes on is given up where there is no room: then Slack would show a stop button for ever."""
+async def test_the_end_of_a_run_is_shown_in_a_crowded_workspace(bench: Desk) -> None:
+    """Progress is dropped where there is no room; if the end were dropped too, the stop button would stay for ever."""
     asked: list[int] = []
     passing: list[int] = []
 
@@ -82,12 +82,12 @@ async def test_that_it_is_over_is_said_however_full_the_workspace_is(bench: Desk
     assert asked[1] < Rank.PASSING
 
 
-async def test_a_call_that_arrives_after_all_does_not_bring_the_stop_button_back(
+async def test_a_call_that_arrives_late_does_not_bring_the_stop_button_back(
     bench: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Slack does not answer that the run works, and does it all the same, after the run has ended."""
+    """Slack does not answer the call that says the run is working, but executes it after the run has ended."""
     monkeypatch.setattr(stream, "LATE_S", 0.05)
-    bench.fake.fail(STATUS, status=503, times=2)  # the client's own second try, too
+    bench.fake.fail(STATUS, status=503, times=2)  # the client's own retry, too
     root = await bench.root()
     home = bench.home(bench.request(root))
     await home.open()
@@ -100,8 +100,8 @@ async def test_a_call_that_arrives_after_all_does_not_bring_the_stop_button_back
     await bench.fake.until(lambda: session.past[-1] == "active")
 
 
-async def test_a_run_is_not_shown_to_its_end_before_the_stop_button_is_gone(bench: Desk) -> None:
-    """Otherwise nothing would take it away after a process that dies meanwhile."""
+async def test_a_run_counts_as_shown_only_once_its_stop_button_is_gone(bench: Desk) -> None:
+    """Otherwise the button would stay if the process died meanwhile."""
     root = await bench.root()
     home = bench.home(bench.request(root))
     await home.open()

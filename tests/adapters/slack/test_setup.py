@@ -1,4 +1,4 @@
-"""The first words in a channel and to whoever installed the app, and what /sutradhar setup says."""
+"""The welcome in a channel and to the person who installed the app, and the answer of /sutradhar setup."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ async def greeting(at: Table, channel: Channel) -> Message:
     return (await at.slack.until(lambda: channel.messages))[0]
 
 
-async def test_a_channel_is_told_three_things_to_try(at: Table) -> None:
+async def test_the_welcome_in_a_channel_suggests_three_things(at: Table) -> None:
     channel = await invited(at)
     shown = (await greeting(at, channel)).shown
     assert shown.count("\n• ") == 3
@@ -37,7 +37,7 @@ async def test_a_channel_is_told_three_things_to_try(at: Table) -> None:
     assert (await greeting(at, channel)).mentions == []
 
 
-async def test_it_is_told_once_however_often_the_bot_is_invited(at: Table) -> None:
+async def test_a_channel_is_welcomed_once(at: Table) -> None:
     channel = await invited(at)
     await greeting(at, channel)
     join = next(
@@ -51,14 +51,14 @@ async def test_it_is_told_once_however_often_the_bot_is_invited(at: Table) -> No
     assert len(channel.messages) == 1
 
 
-async def test_it_is_told_in_the_language_of_who_invited_the_bot(at: Table) -> None:
+async def test_the_welcome_is_in_the_inviters_language(at: Table) -> None:
     channel = at.team.channel("novo", bot=False)
     rui = at.team.user("Rui", locale="pt-BR")
     await at.slack.invite(rui, channel)
     assert (await greeting(at, channel)).shown.startswith("Olá!")
 
 
-async def test_nobody_is_welcomed_but_the_bot(at: Table) -> None:
+async def test_only_the_bots_own_arrival_causes_a_welcome(at: Table) -> None:
     channel = at.team.channel("quiet")
     joined = {"type": "member_joined_channel", "user": at.ana.id, "channel": channel.id, "team": at.space}
     sent = await at.slack.send_raw(at.team, joined)
@@ -67,14 +67,14 @@ async def test_nobody_is_welcomed_but_the_bot(at: Table) -> None:
     assert channel.messages == []
 
 
-async def test_a_channel_where_the_bot_may_not_write_is_let_be(at: Table) -> None:
+async def test_a_channel_where_the_bot_may_not_write_gets_no_welcome(at: Table) -> None:
     at.slack.fail("chat.postMessage", error="restricted_action")
     channel = await invited(at)
     await greeting(at, await invited(at, "another"))
     assert channel.messages == []
 
 
-async def test_who_installed_the_app_is_greeted_in_their_direct_conversation(at: Table) -> None:
+async def test_the_installer_is_welcomed_in_a_direct_message(at: Table) -> None:
     client = await at.bot.workspaces.client(at.space)
     rui = at.team.user("Rui", locale="pt-BR")
     await setup.install(client, rui.id)
@@ -85,7 +85,7 @@ async def test_who_installed_the_app_is_greeted_in_their_direct_conversation(at:
 
 @pytest.mark.parametrize("locale", LOCALES)
 @pytest.mark.parametrize("whom", ["channel", "installer"])
-async def test_slack_takes_the_welcome_in_every_language(locale: str, whom: str) -> None:
+async def test_slack_accepts_the_welcome_in_every_language(locale: str, whom: str) -> None:
     assert wrong(setup.greeting(whom, "sutradhar", words(locale))["blocks"], MESSAGE) == []
 
 
@@ -98,7 +98,7 @@ async def listed(at: Table) -> str:
     return (await at.whispered(at.bia)).shown
 
 
-async def test_an_admin_is_told_what_is_in_place_and_what_is_missing(at: Table) -> None:
+async def test_setup_tells_an_admin_what_is_ready_and_what_is_missing(at: Table) -> None:
     shown = await listed(at)
     assert "✓ I have every scope" in shown
     assert "✓ I am in this channel." in shown
@@ -109,7 +109,7 @@ async def test_an_admin_is_told_what_is_in_place_and_what_is_missing(at: Table) 
     assert at.whispers(at.ana) == []
 
 
-async def test_a_model_whose_key_is_missing_is_a_thing_to_mend(at: Table) -> None:
+async def test_setup_names_a_model_without_a_key(at: Table) -> None:
     usual = at.bot.intake.config
     providers = {**usual.providers, "far": ProviderConfig("far", "openai-compatible", api_key_env="FAR_KEY")}
     at.bot.intake.config = replace(usual, providers=providers, roles=RolesConfig(answerer=("far:model",)))
@@ -123,7 +123,7 @@ async def test_a_model_whose_key_is_missing_is_a_thing_to_mend(at: Table) -> Non
     assert "can set FAR_KEY" in shown
 
 
-async def test_missing_scopes_are_named_with_the_way_to_get_them(at: Table) -> None:
+async def test_setup_names_missing_scopes_and_how_to_add_them(at: Table) -> None:
     at.team.scopes -= {"files:read", "im:write"}
     try:
         shown = await listed(at)
@@ -133,7 +133,7 @@ async def test_missing_scopes_are_named_with_the_way_to_get_them(at: Table) -> N
     assert "OAuth &amp; Permissions" in shown
 
 
-async def test_a_channel_that_the_bot_is_not_in_is_said_to_be_so(at: Table) -> None:
+async def test_setup_says_that_the_bot_is_not_in_the_channel(at: Table) -> None:
     at.channel.members.remove(at.team.bot)
     try:
         await setup.tell_checklist(at.bot.intake, here(at, at.bia.id))
@@ -144,7 +144,7 @@ async def test_a_channel_that_the_bot_is_not_in_is_said_to_be_so(at: Table) -> N
     assert f"`/invite @{at.team.bot.handle}`" in shown
 
 
-async def test_nobody_else_is_told(at: Table) -> None:
+async def test_setup_is_for_admins_alone(at: Table) -> None:
     await setup.tell_checklist(at.bot.intake, here(at, at.ana.id))
     shown = (await at.whispered(at.ana)).shown
     assert shown.startswith("Only admins of this workspace may use `/sutradhar setup`")

@@ -1,4 +1,4 @@
-"""An answer that only its asker has seen, shown to everybody: once, by nobody else, and only where they may write."""
+"""Sharing a private answer: once, only by its asker, and only where the asker may write."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 
 async def asked(at: Table, home: AnswerPlace, **more: Any) -> Request:
-    """A private question of Ana's, answered."""
+    """An answered private question of Ana's."""
     run = event_id(PLATFORM, at.space, f"share {at.ana.id} {time.monotonic_ns()}")
     origin = replace(Origin(home, at.channel.id, at.ana.id, at.space), **more)
     place = Place(PLATFORM, at.space, at.channel.id, run)
@@ -43,7 +43,7 @@ async def asked(at: Table, home: AnswerPlace, **more: Any) -> Request:
 
 
 def answer(text: str, run: str) -> dict[str, Any]:
-    """What a message of an answer consists of."""
+    """The page of a message of an answer."""
     buttons = (
         [Button(f"choice:{run}:0", "Burdens")],
         [Button(f"share:{run}", "Share here")],
@@ -54,7 +54,7 @@ def answer(text: str, run: str) -> dict[str, Any]:
 
 
 async def whispered(at: Table, run: str, *texts: str) -> Message:
-    """Messages to Ana alone, as a whisper keeps and posts them: the last one."""
+    """Store and post ephemeral messages to Ana; returns the last one."""
     said = [answer(text, run) for text in texts]
     await at.app.resources.records.offers.keep(at.space, run, EPHEMERAL, [json.dumps(one) for one in said])
     client = await at.bot.workspaces.client(at.space)
@@ -73,11 +73,11 @@ async def told(at: Table, n: int = 1, within: Any = None) -> str:
 
 
 def shared(at: Table) -> list[Message]:
-    """What everybody sees in the channel."""
+    """The texts that everybody in the channel sees."""
     return [message for message in at.channel.messages if message.ephemeral_to is None]
 
 
-async def test_a_whispered_answer_is_shared_once_with_its_own_words(at: Table) -> None:
+async def test_an_ephemeral_answer_is_shared_once_word_for_word(at: Table) -> None:
     request = await asked(at, "alone")
     message = await whispered(at, request.id, "Four *hours* <!channel> [1].")
     assert (await share_twice(at, message)) == ["Shared here.", "This has already been shared here."]
@@ -106,7 +106,7 @@ async def test_two_quick_presses_share_once(at: Table) -> None:
     assert len(shared(at)) == 1
 
 
-async def test_a_long_whisper_is_shared_with_all_its_messages(at: Table) -> None:
+async def test_a_long_ephemeral_answer_is_shared_with_all_its_messages(at: Table) -> None:
     request = await asked(at, "alone")
     message = await whispered(at, request.id, "The first half.", "The second half.")
     await share(at, message)
@@ -117,8 +117,8 @@ async def test_a_long_whisper_is_shared_with_all_its_messages(at: Table) -> None
 
 
 @pytest.mark.parametrize("verb", ["ask", "lookup"])
-async def test_every_sentence_of_a_long_answer_is_shared_as_people_are_shown_it(at: Table, verb: str) -> None:
-    """An ordered verb answers in the direct conversation, another one where it was asked, to the asker alone."""
+async def test_every_sentence_of_a_long_answer_is_shared(at: Table, verb: str) -> None:
+    """An ordered verb answers in direct messages; any other, ephemerally where it was asked."""
     told_all = [f"Sentence {n} of the answer about how far a lit lantern shows things." for n in range(168)]
 
     async def long(run: Run) -> AsyncGenerator[Event, None]:
@@ -152,7 +152,7 @@ async def test_every_sentence_of_a_long_answer_is_shared_as_people_are_shown_it(
 
 
 async def direct(at: Table, run: str, *texts: str) -> Message:
-    """A thread with Ana alone, in which a stage has become these messages: the last one."""
+    """Post a stage's messages in a thread of Ana's direct messages; returns the last one."""
     client, dm = await at.bot.workspaces.client(at.space), at.team.dm(at.ana)
     root = await client.chat_postMessage(channel=dm.id, text="You asked")
     other = metadata(MessageRef(run, "another"))
@@ -167,7 +167,7 @@ async def direct(at: Table, run: str, *texts: str) -> Message:
     return dm.posts[str(sent["ts"])]
 
 
-async def test_a_direct_answer_is_shared_where_it_was_asked_for_and_its_button_goes(at: Table) -> None:
+async def test_a_direct_answer_is_shared_where_it_was_asked_and_loses_its_button(at: Table) -> None:
     request = await asked(at, "direct")
     message = await direct(at, request.id, "Only Ana sees this.")
     await share(at, message)
@@ -177,7 +177,7 @@ async def test_a_direct_answer_is_shared_where_it_was_asked_for_and_its_button_g
     assert message.shown.startswith("Only Ana sees this.")
 
 
-async def test_a_long_direct_answer_is_shared_whole(at: Table) -> None:
+async def test_a_long_direct_answer_is_shared_in_full(at: Table) -> None:
     request = await asked(at, "direct")
     message = await direct(at, request.id, "One.", "Two.", "Three.")
     await share(at, message)
@@ -187,7 +187,7 @@ async def test_a_long_direct_answer_is_shared_whole(at: Table) -> None:
     assert [reply.shown for reply in copy.thread] == ["Two.", "Three."]
 
 
-async def test_what_a_crash_left_out_is_shared_by_the_next_press(at: Table) -> None:
+async def test_the_next_press_shares_what_a_crash_left_out(at: Table) -> None:
     request = await asked(at, "direct")
     message = await direct(at, request.id, "One.", "Two.", "Three.")
     at.slack.fail("chat.postMessage", error="internal_error")
@@ -199,7 +199,7 @@ async def test_what_a_crash_left_out_is_shared_by_the_next_press(at: Table) -> N
     assert [copy.shown, *(reply.shown for reply in copy.thread)] == ["shared by Ana\nOne.", "Two.", "Three."]
 
 
-async def test_how_to_go_on_in_ones_own_thread_is_not_passed_on(at: Table) -> None:
+async def test_the_hint_on_how_to_continue_is_not_shared(at: Table) -> None:
     hint = mrkdwn(words("en")("slack_thread.hint"))
     context = {"type": "context", "elements": [{"type": "mrkdwn", "text": f"A note.\n{hint}"}]}
     alone = {"type": "context", "elements": [{"type": "mrkdwn", "text": hint}]}
@@ -207,7 +207,7 @@ async def test_how_to_go_on_in_ones_own_thread_is_not_passed_on(at: Table) -> No
     assert kept["elements"] == [{"type": "mrkdwn", "text": "A note."}]
 
 
-async def test_what_was_asked_for_in_a_thread_is_shared_there(at: Table) -> None:
+async def test_an_answer_to_a_question_in_a_thread_is_shared_there(at: Table) -> None:
     root = await at.slack.say(at.ana, at.channel, "A thread", wait=False)
     request = await asked(at, "alone", thread=root.ts)
     await share(at, await whispered(at, request.id, "Mine."))
@@ -215,7 +215,7 @@ async def test_what_was_asked_for_in_a_thread_is_shared_there(at: Table) -> None
     assert root.thread[0].shown == "shared by Ana\nMine."
 
 
-async def test_the_bot_does_not_speak_where_it_may_not(at: Table) -> None:
+async def test_an_answer_is_not_shared_where_the_bot_may_not_write(at: Table) -> None:
     request = await asked(at, "direct")
     message = await direct(at, request.id, "Mine.")
     at.channel.members.remove(at.team.bot)
@@ -225,12 +225,12 @@ async def test_the_bot_does_not_speak_where_it_may_not(at: Table) -> None:
     at.channel.members.append(at.team.bot)
     await share(at, message)
     assert await told(at, 2, within=dm) == "Shared in the channel where you asked.", (
-        "it can be mended, and done again"
+        "the button stays for another try"
     )
     assert len(shared(at)) == 1
 
 
-async def test_the_bot_does_not_speak_for_who_has_left(at: Table) -> None:
+async def test_a_person_who_has_left_the_channel_cannot_share(at: Table) -> None:
     request = await asked(at, "direct")
     message = await direct(at, request.id, "Mine.")
     at.channel.members.remove(at.ana)
@@ -239,7 +239,7 @@ async def test_the_bot_does_not_speak_for_who_has_left(at: Table) -> None:
     assert shared(at) == []
 
 
-async def test_what_was_posted_before_a_crash_is_not_posted_again(at: Table) -> None:
+async def test_messages_shared_before_a_crash_are_not_repeated(at: Table) -> None:
     request = await asked(at, "alone")
     message = await whispered(at, request.id, "Mine.")
     row = await at.app.resources.records.outbox.claim(at.space, request.id, f"share:{message.ts}:0")
@@ -252,7 +252,7 @@ async def test_what_was_posted_before_a_crash_is_not_posted_again(at: Table) -> 
     assert len(shared(at)) == 1
 
 
-async def test_what_slack_refuses_as_blocks_is_shared_as_text(at: Table) -> None:
+async def test_refused_blocks_are_shared_as_text(at: Table) -> None:
     request = await asked(at, "alone")
     message = await whispered(at, request.id, "Mine.")
     at.slack.fail("chat.postMessage", error="invalid_blocks")
@@ -262,7 +262,7 @@ async def test_what_slack_refuses_as_blocks_is_shared_as_text(at: Table) -> None
 
 
 @pytest.mark.parametrize("home", ["here", "thread", "channel"])
-async def test_what_was_not_private_is_not_shared_by_a_forged_button(at: Table, home: AnswerPlace) -> None:
+async def test_a_forged_button_cannot_share_a_public_answer(at: Table, home: AnswerPlace) -> None:
     request = await asked(at, home)
     message = await whispered(at, request.id, "Mine.")
     await share(at, message)
@@ -270,7 +270,7 @@ async def test_what_was_not_private_is_not_shared_by_a_forged_button(at: Table, 
     assert shared(at) == []
 
 
-async def test_names_of_choices_stay_behind_with_their_buttons(at: Table) -> None:
+async def test_a_shared_answer_omits_choices_and_their_list(at: Table) -> None:
     blocks = answer("Four hours [1].", "0" * 32)["blocks"]
     kept = sharing.passed_on([{**block, "block_id": "b"} for block in blocks])
     assert kept == [{"type": "markdown", "text": "Four hours [1]."}]

@@ -1,4 +1,4 @@
-"""Shortcuts: a question about somebody's message, and one from anywhere."""
+"""Shortcuts: the message shortcut asks about a message, and the global one works anywhere."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ async def _window(at: Table) -> View:
     )[-1]
 
 
-async def test_a_message_is_asked_about_and_answered_in_its_thread(at: Table) -> None:
+async def test_a_question_about_a_message_is_answered_in_its_thread(at: Table) -> None:
     message = await at.slack.say(at.bia, at.channel, "A <grappled> creature can't move & so on.", wait=False)
     view = await about(at, message)
     assert "> A <grappled> creature can't move & so on." in view.shown
@@ -50,7 +50,7 @@ async def test_a_message_is_asked_about_and_answered_in_its_thread(at: Table) ->
     assert (at.origin.home, at.origin.thread) == ("here", message.ts)
 
 
-async def test_a_reply_is_asked_about_in_the_thread_it_stands_in(at: Table) -> None:
+async def test_a_question_about_a_reply_is_answered_in_the_same_thread(at: Table) -> None:
     root = await at.slack.say(at.bia, at.channel, "A thread")
     message = await at.slack.say(at.bia, at.channel, "A reply", thread=root)
     await at.slack.submit(at.ana, await about(at, message), typed(""))
@@ -58,24 +58,24 @@ async def test_a_reply_is_asked_about_in_the_thread_it_stands_in(at: Table) -> N
     assert (at.asked.text, at.origin.thread) == ("> A reply", root.ts)
 
 
-async def test_people_in_a_message_are_called_by_their_names(at: Table) -> None:
+async def test_mentions_in_the_message_become_names(at: Table) -> None:
     message = await at.slack.say(at.bia, at.channel, f"{at.ana.mention} is grappled <!channel>", wait=False)
     view = await about(at, message)
     assert "> @Ana is grappled" in view.shown
     assert view.mentions == []
 
 
-async def test_a_message_without_words_and_files_is_nothing_to_ask_about(at: Table) -> None:
+async def test_a_message_without_words_and_files_cannot_be_asked_about(at: Table) -> None:
     nothing = await at.slack.say(at.bia, at.channel, "", wait=False)
     await at.slack.shortcut(at.ana, ASK_ABOUT, nothing)
     assert (await at.whispered(at.ana)).shown == words("en")("edge.no_text")
 
 
-async def test_the_files_of_a_message_are_asked_about_also_of_one_that_it_shares(at: Table) -> None:
+async def test_the_files_of_a_message_and_of_a_shared_one_can_be_asked_about(at: Table) -> None:
     notes = await at.slack.say(at.bia, at.channel, "", files=[("notes.md", b"# Notes")], wait=False)
     view = await about(at, notes)
     assert "notes.md" in view.shown
-    assert not view.blocks[-1]["optional"], "there are no words that could be the question"
+    assert not view.blocks[-1]["optional"], "the message has no words to use as a question"
     await at.slack.submit(at.ana, view, typed(QUESTION))
     await at.begun()
     sharing = await at.slack.say(at.bia, at.channel, "See this", shares=notes, wait=False)
@@ -85,7 +85,7 @@ async def test_the_files_of_a_message_are_asked_about_also_of_one_that_it_shares
     assert at.requests[0].text == QUESTION
 
 
-async def test_what_a_program_has_attached_is_asked_about(at: Table) -> None:
+async def test_attachments_of_a_program_can_be_asked_about(at: Table) -> None:
     report = await at.slack.say(at.bia, at.channel, "", wait=False)
     report.attachments = [{"title": "Build 7", "text": "The gate <closes> at &lt;dusk&gt;"}]
     view = await about(at, report)
@@ -95,19 +95,19 @@ async def test_what_a_program_has_attached_is_asked_about(at: Table) -> None:
     assert "at <dusk>" in at.asked.text
 
 
-async def test_a_message_where_the_bot_is_not_is_asked_about_with_the_asker_alone(at: Table) -> None:
+async def test_a_message_in_a_channel_without_the_bot_is_answered_in_direct_messages(at: Table) -> None:
     channel = at.team.channel("secret", private=True, bot=False)
     message = await at.slack.say(at.bia, channel, "Among us", files=[("map.md", b"# Map")], wait=False)
     await at.slack.submit(at.ana, await about(at, message), typed(QUESTION))
     await at.begun()
     assert (at.origin.channel, at.origin.home) == (at.team.dm(at.ana).id, "thread")
-    assert at.asked.files == (), "Slack does not let the bot read them"
+    assert at.asked.files == (), "Slack does not let the bot read the files"
     assert [(source.where, source.name) for source in at.asked.quoted] == [("", "Bia")], (
-        "a secret has no name"
+        "a private channel is not named"
     )
 
 
-async def test_the_answer_elsewhere_says_which_channel_the_message_is_from(at: Table) -> None:
+async def test_an_answer_elsewhere_names_the_messages_channel(at: Table) -> None:
     channel = at.team.channel("tactics", bot=False)
     message = await at.slack.say(at.bia, channel, "Flank first", wait=False)
     await at.slack.submit(at.ana, await about(at, message), typed(QUESTION))
@@ -123,7 +123,7 @@ async def ask(at: Table) -> View:
     return await _window(at)
 
 
-async def test_a_question_from_anywhere_is_answered_in_the_direct_conversation(at: Table) -> None:
+async def test_a_question_from_the_global_shortcut_is_answered_in_direct_messages(at: Table) -> None:
     view = await ask(at)
     sent = await at.slack.submit(at.ana, view, typed(QUESTION))
     assert sent.acked is not None
@@ -133,7 +133,7 @@ async def test_a_question_from_anywhere_is_answered_in_the_direct_conversation(a
     assert (at.origin.home, at.origin.channel) == ("thread", at.team.dm(at.ana).id)
 
 
-async def test_the_work_and_the_shelf_are_chosen(at: Table) -> None:
+async def test_the_window_has_menus_for_work_and_shelf(at: Table) -> None:
     await shelved(at, "fate")
     view = await ask(at)
     await at.slack.submit(at.ana, view, typed(QUESTION, work="rules", shelf="fate"))
@@ -142,7 +142,7 @@ async def test_the_work_and_the_shelf_are_chosen(at: Table) -> None:
 
 
 async def shelved(at: Table, shelf: str) -> None:
-    """A book stands on this shelf."""
+    """Put a book on this shelf."""
     new = NewDocument(
         id=f"{shelf}-{at.ana.id}",
         space=at.space,
@@ -161,7 +161,7 @@ async def shelved(at: Table, shelf: str) -> None:
     await at.app.resources.records.documents.add(new)
 
 
-async def test_what_is_wrong_is_said_in_the_window_which_stays_open(at: Table) -> None:
+async def test_an_error_is_shown_in_the_window_which_stays_open(at: Table) -> None:
     await shelved(at, "fate")
     view = await ask(at)
     await at.slack.submit(at.ana, view, typed(QUESTION, work="council", shelf="fate"))
@@ -179,7 +179,7 @@ async def test_what_is_wrong_is_said_in_the_window_which_stays_open(at: Table) -
     await other.begun()
 
 
-async def test_a_forged_choice_chooses_nothing(at: Table) -> None:
+async def test_a_forged_menu_choice_is_ignored(at: Table) -> None:
     view = await ask(at)
     view.values[commands.WORK] = {
         commands.WORK: {"type": "static_select", "selected_option": {"value": "library"}}
@@ -190,7 +190,7 @@ async def test_a_forged_choice_chooses_nothing(at: Table) -> None:
 
 
 @pytest.mark.parametrize("locale", LOCALES)
-async def test_the_window_is_one_that_slack_takes_in_every_language(locale: str) -> None:
+async def test_slack_accepts_the_window_in_every_language(locale: str) -> None:
     shelves = [
         "x" * 200,
         *(f"shelf {n} with a name that is long enough to be cut, {'x' * 40}" for n in range(150)),
@@ -200,7 +200,7 @@ async def test_the_window_is_one_that_slack_takes_in_every_language(locale: str)
     assert len(view["title"]["text"]) <= windows.TITLE_CHARS
     works = set(commands.asking_works())
     shown = str(view["blocks"])
-    assert not any(f"slack_window.work_{work}" in shown for work in works), "each has a name"
+    assert not any(f"slack_window.work_{work}" in shown for work in works), "each option has a name"
 
 
 @pytest.mark.parametrize("locale", LOCALES)

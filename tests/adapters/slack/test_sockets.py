@@ -1,4 +1,4 @@
-"""Socket Mode: connections come and go, and nothing that Slack tells is lost, held up, or left unacknowledged."""
+"""Socket Mode: connections come and go, and no event is lost, delayed or left unacknowledged."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tests.fakes.slack import Channel, FakeSlack, User
 
 @dataclass
 class Line:
-    """A Bolt app at the end of its sockets; it acknowledges commands once `goes_on` is set."""
+    """A Bolt app on its sockets; it acknowledges commands once `goes_on` is set."""
 
     slack: FakeSlack
     sockets: Sockets
@@ -35,7 +35,7 @@ class Line:
     goes_on: asyncio.Event = field(default_factory=asyncio.Event)
 
     async def ask(self, text: str) -> float | None:
-        """Seconds until it was acknowledged."""
+        """Give a command; returns the seconds until it was acknowledged."""
         return (await self.slack.command(self.ana, self.channel, "/sutradhar", text)).acked
 
 
@@ -83,7 +83,7 @@ async def line(connections: int = 1) -> AsyncIterator[Line]:
             await clients.close()
 
 
-async def test_as_many_sockets_are_held_as_are_asked_for_and_each_is_listened_to() -> None:
+async def test_the_configured_number_of_sockets_is_open_and_each_is_read() -> None:
     async with line(3) as at:
         await at.slack.until(lambda: at.greeted == 3)
         for n in range(6):
@@ -91,7 +91,7 @@ async def test_as_many_sockets_are_held_as_are_asked_for_and_each_is_listened_to
         assert sorted(len(socket.acked) for socket in at.slack.sockets.live) == [2, 2, 2]
 
 
-async def test_one_that_is_slow_holds_up_no_other() -> None:
+async def test_a_slow_event_delays_no_other() -> None:
     async with line() as at:
         at.goes_on.clear()
         slow = [asyncio.create_task(at.ask(f"slow {n}")) for n in range(50)]
@@ -103,7 +103,7 @@ async def test_one_that_is_slow_holds_up_no_other() -> None:
 
 
 @pytest.mark.parametrize("rude", [True, False])
-async def test_a_connection_that_is_lost_is_made_anew(rude: bool) -> None:
+async def test_a_lost_connection_is_restored(rude: bool) -> None:
     async with line(2) as at:
         first = at.slack.sockets.live[0]
         await at.slack.drop(first, rude=rude)
@@ -114,7 +114,7 @@ async def test_a_connection_that_is_lost_is_made_anew(rude: bool) -> None:
 
 
 @pytest.mark.parametrize("reason", ["refresh_requested", "warning"])
-async def test_a_connection_that_slack_renews_is_listened_to_until_there_is_another(reason: str) -> None:
+async def test_a_connection_that_slack_renews_is_read_until_the_new_one_is_open(reason: str) -> None:
     async with line() as at:
         (old,) = at.slack.sockets.live
         at.goes_on.clear()
@@ -124,12 +124,12 @@ async def test_a_connection_that_slack_renews_is_listened_to_until_there_is_anot
         await at.slack.until(lambda: at.slack.sockets.greeted == 2)
         at.goes_on.set()
         assert await task is not None
-        assert len(old.acked) == 1, "acknowledged where it came from"
+        assert len(old.acked) == 1, "acknowledged on the socket that delivered it"
         await old.ws.close()
         assert await at.ask("on the new one") is not None
 
 
-async def test_what_came_while_nobody_was_there_is_not_dropped_for_its_number() -> None:
+async def test_retries_of_events_during_an_absence_are_not_dropped() -> None:
     async with line() as at:
         at.slack.redelivery = (0.1, 0.2, 2.0)
         at.slack.fail("apps.connections.open", status=503)
@@ -141,7 +141,7 @@ async def test_what_came_while_nobody_was_there_is_not_dropped_for_its_number() 
         assert mention.tries[-1].attempt > 0
 
 
-async def test_what_fails_comes_again_and_what_nobody_listens_to_does_not(
+async def test_failed_events_are_delivered_again_and_ignored_ones_are_not(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     async with line() as at:
@@ -152,7 +152,7 @@ async def test_what_fails_comes_again_and_what_nobody_listens_to_does_not(
             assert (await at.slack.send_raw(at.channel.team, event)).acked is not None
 
 
-async def test_an_app_token_that_slack_refuses_is_a_sentence_and_not_tried_again() -> None:
+async def test_a_refused_app_token_gets_one_sentence_and_no_retry() -> None:
     async with line() as at:
         at.slack.app_token = "xapp-another"
         asked = len(at.slack.calls)
@@ -167,7 +167,7 @@ async def test_an_app_token_that_slack_refuses_is_a_sentence_and_not_tried_again
         assert len(at.slack.calls) == asked + 2
 
 
-async def test_socket_mode_that_is_switched_off_is_a_sentence() -> None:
+async def test_disabled_socket_mode_gets_one_sentence() -> None:
     async with line(2) as at:
         await at.slack.disconnect("link_disabled", at.slack.sockets.live[0])
         with pytest.raises(UserError) as error:
@@ -175,7 +175,7 @@ async def test_socket_mode_that_is_switched_off_is_a_sentence() -> None:
         assert error.value.key == "slack_run.socket_off"
 
 
-async def test_leaving_acknowledges_what_has_come_and_leaves_nothing_behind() -> None:
+async def test_leaving_acknowledges_received_events_and_leaves_no_tasks() -> None:
     before = asyncio.all_tasks()
     async with line(2) as at:
         at.goes_on.clear()
@@ -190,7 +190,7 @@ async def test_leaving_acknowledges_what_has_come_and_leaves_nothing_behind() ->
     assert asyncio.all_tasks() == before
 
 
-async def test_what_cannot_be_read_ends_nothing(caplog: pytest.LogCaptureFixture) -> None:
+async def test_an_unreadable_frame_ends_no_connection(caplog: pytest.LogCaptureFixture) -> None:
     async with line() as at:
         (socket,) = at.slack.sockets.live
         for text in (

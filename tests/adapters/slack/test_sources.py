@@ -1,4 +1,4 @@
-"""The sources of an answer in full: in a window, or whispered, page by page."""
+"""The full sources of an answer, page by page, in a window or in an ephemeral message."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ async def test_sources_are_shown_in_full_to_the_presser_alone(at: Table) -> None
     assert view.mentions == []
 
 
-async def test_many_sources_are_leafed_through_in_their_window(at: Table) -> None:
+async def test_many_sources_have_pages_in_their_window(at: Table) -> None:
     request = await done(at)
     cited = [Citation(n, f"Book {n}", "A section", f"Sentence {n}. " * 200) for n in range(1, 13)]
     kept = [json.dumps(asdict(source)) for source in cited]
@@ -58,7 +58,7 @@ async def test_many_sources_are_leafed_through_in_their_window(at: Table) -> Non
     assert "Book 12" not in view.shown
 
 
-async def test_sources_are_whispered_where_it_is_too_late_for_a_window_and_turned_there(at: Table) -> None:
+async def test_sources_are_ephemeral_with_pages_if_it_is_too_late_for_a_window(at: Table) -> None:
     request = await done(at)
     cited = [Citation(n, f"Book {n}", "", "Words. " * 500) for n in range(1, 4)]
     kept = [json.dumps(asdict(source)) for source in cited]

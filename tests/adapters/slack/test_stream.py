@@ -1,4 +1,4 @@
-"""A message that grows in front of the reader says exactly what its page does, whatever goes wrong on the way."""
+"""A streamed message shows exactly the text of its page, whatever fails meanwhile."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ PAGES = (*GROWING, LAST)
 
 
 class One:
-    """One message of a run in a thread of its own, written by hand; nothing waits between two tries."""
+    """One message of a run in a thread of its own, written without a writer and without pauses between tries."""
 
     def __init__(self, bench: Desk, root: Message, n: int = 0) -> None:
         self.bench, self.root = bench, root
@@ -42,7 +42,7 @@ class One:
         self.begin()
 
     def begin(self) -> None:
-        """As a process does that knows nothing but the outbox."""
+        """Begin as a new process does, which knows only the outbox."""
         access, team = self.bench.workspace, self.bench.team
         self.streams = Streams(access, self.root.channel.id, self.root.ts, (team.id, self.bench.ana.id))
         self.thread = Thread(access, self.root.channel.id, self.root.ts, streams=self.streams)
@@ -57,7 +57,7 @@ class One:
         )
 
     async def show(self, page: Page) -> None:
-        """Bring the page to Slack, trying again as the writer does."""
+        """Send the page to Slack, with retries as in the writer."""
         self.page = page
         for _ in range(9):
             try:
@@ -74,7 +74,7 @@ class One:
         return [message for message in [*self.root.thread, *self.bench.dm.messages] if message.user is bot]
 
     def body(self) -> str:
-        """What the one message there is says, blocks above all."""
+        """The content of the only message: its blocks, or else its text."""
         (message,) = self.there
         marked = [block["text"] for block in message.blocks if block["type"] == "markdown"]
         return "".join(marked) if message.blocks else message.text
@@ -83,7 +83,7 @@ class One:
         return sum(call.method == method for call in self.bench.fake.calls)
 
 
-async def test_a_growing_page_is_begun_appended_to_and_closed(bench: Desk) -> None:
+async def test_a_growing_page_is_a_stream_that_is_extended_and_closed(bench: Desk) -> None:
     stage_message = One(bench, await bench.root())
     for page in PAGES:
         await stage_message.show(page)
@@ -100,7 +100,7 @@ async def test_a_growing_page_is_begun_appended_to_and_closed(bench: Desk) -> No
     assert bench.fake.refused == []
 
 
-async def test_what_passes_is_the_threads_status_line(bench: Desk) -> None:
+async def test_a_passing_status_is_the_threads_status_line(bench: Desk) -> None:
     stage_message = One(bench, await bench.root())
     await stage_message.show(GROWING[0])
     await stage_message.show(replace(GROWING[0], passing="*Reading* 2 of 3…"))
@@ -111,7 +111,7 @@ async def test_what_passes_is_the_threads_status_line(bench: Desk) -> None:
     assert stage_message.body() == LAST.body
 
 
-async def test_what_goes_without_saying_is_not_said(bench: Desk) -> None:
+async def test_the_default_status_is_not_sent(bench: Desk) -> None:
     stage_message = One(bench, await bench.root())
     stage_message.streams.idle = GROWING[0].passing
     for page in PAGES:
@@ -119,7 +119,7 @@ async def test_what_goes_without_saying_is_not_said(bench: Desk) -> None:
     assert stage_message.called("assistant.threads.setStatus") == 0
 
 
-async def test_a_page_that_is_no_continuation_is_rewritten(bench: Desk) -> None:
+async def test_a_page_that_does_not_continue_the_stream_is_rewritten(bench: Desk) -> None:
     stage_message = One(bench, await bench.root())
     await stage_message.show(GROWING[1])
     other = replace(GROWING[2], body="### Another\nBia")
@@ -132,7 +132,7 @@ async def test_a_page_that_is_no_continuation_is_rewritten(bench: Desk) -> None:
     assert message.buttons == []
 
 
-async def test_a_stream_that_has_grown_old_is_ended_and_goes_on_by_edits(bench: Desk) -> None:
+async def test_an_old_stream_is_ended_and_continued_by_edits(bench: Desk) -> None:
     stage_message = One(bench, await bench.root())
     await stage_message.show(GROWING[0])
     (stream,) = stage_message.streams._live.values()
@@ -156,7 +156,7 @@ async def test_without_room_for_another_stream_a_page_is_posted(bench: Desk) -> 
     assert [stage_message.called("chat.postMessage"), stage_message.called("chat.update")] == [1, 4]
 
 
-async def test_where_streams_are_refused_no_other_is_tried(bench: Desk) -> None:
+async def test_after_a_refused_stream_no_other_is_tried(bench: Desk) -> None:
     bench.fake.fail("chat.startStream", error="missing_recipient_team_id", times=9)
     root = await bench.root()
     stage_message = One(bench, root)
@@ -231,8 +231,8 @@ FAULTS: tuple[dict[str, Any], ...] = (
 
 
 @pytest.mark.parametrize("method", POINTS)
-async def test_whatever_fails_once_the_text_stands_there_once(bench: Desk, method: str) -> None:
-    """Each error, at each point, also where there are no streams."""
+async def test_a_single_failure_leaves_the_text_there_once(bench: Desk, method: str) -> None:
+    """Each error at each call, with and without streams."""
     n = 0
     for fault in FAULTS:
         for at in POINTS[method]:
@@ -253,10 +253,8 @@ async def test_whatever_fails_once_the_text_stands_there_once(bench: Desk, metho
 
 @pytest.mark.parametrize("mends", [{"status": 0}, {"lost": True}])
 @pytest.mark.parametrize("fails", [{"error": "internal_error"}, {"lost": True}])
-async def test_what_fails_twice_over_does_not_double_a_word(
-    bench: Desk, fails: dict[str, Any], mends: dict[str, Any]
-) -> None:
-    """The call itself, done or not, and what would mend it."""
+async def test_two_failures_repeat_no_word(bench: Desk, fails: dict[str, Any], mends: dict[str, Any]) -> None:
+    """The call fails, whether Slack executed it or not, and so does the call that would repair it."""
     n = 0
     for first in ("chat.startStream", "chat.appendStream", "chat.stopStream"):
         for second in ("chat.stopStream", "chat.update", "conversations.replies", "chat.postMessage"):
@@ -271,14 +269,14 @@ async def test_what_fails_twice_over_does_not_double_a_word(
                 bench.fake.faults.waiting.clear()
 
 
-async def test_a_crash_anywhere_leaves_one_message_with_the_whole_text(bench: Desk) -> None:
-    """The stream that was begun has no mark of ours yet."""
+async def test_a_crash_at_any_call_leaves_one_message_with_the_whole_text(bench: Desk) -> None:
+    """A stream that was just started has no metadata yet."""
     for at in range(len(PAGES)):
         for heard in (True, False):
             stage_message = One(bench, await bench.root(), at * 2 + heard)
             for page in PAGES[:at]:
                 await stage_message.show(page)
-            if not heard:  # the process dies before it hears that it was done
+            if not heard:  # the process dies before it learns that the call was executed
                 bench.fake.fail("chat.*", lost=True, times=9)
                 stage_message.page = PAGES[at]
                 with pytest.raises(Unavailable):
@@ -290,10 +288,10 @@ async def test_a_crash_anywhere_leaves_one_message_with_the_whole_text(bench: De
                 assert stage_message.body() == page.body
             assert not stage_message.there[0].streaming
             assert stage_message.there[0].metadata is not None
-    assert stage_message.called("chat.delete") == 0  # whatever was begun is what stands there now
+    assert stage_message.called("chat.delete") == 0  # the message that was started is the one that remains
 
 
-async def test_a_shut_place_is_left_for_the_next_one(bench: Desk) -> None:
+async def test_a_closed_place_is_left_for_the_next_one(bench: Desk) -> None:
     for n, error in enumerate(("not_in_channel", "channel_not_found", "is_archived", "restricted_action")):
         for at, method in enumerate(("chat.postMessage", "chat.appendStream", "chat.stopStream")):
             stage_message = One(bench, await bench.root(), n * 10 + at)
@@ -306,7 +304,7 @@ async def test_a_shut_place_is_left_for_the_next_one(bench: Desk) -> None:
             assert bench.dm.messages.count(last) == 1
 
 
-async def test_somebody_who_deletes_the_message_does_not_see_it_again(bench: Desk) -> None:
+async def test_a_deleted_message_is_not_posted_again(bench: Desk) -> None:
     stage_message = One(bench, await bench.root())
     await stage_message.show(GROWING[0])
     await bench.fake.delete(stage_message.there[0])
@@ -316,8 +314,8 @@ async def test_somebody_who_deletes_the_message_does_not_see_it_again(bench: Des
     assert stage_message.message.gone
 
 
-async def test_the_budget_of_the_workspace_decides_whether_it_is_a_stream(bench: Desk) -> None:
-    """A stream more than it allows is posted, and nobody hears of too many calls."""
+async def test_a_message_is_streamed_only_within_the_workspaces_budget(bench: Desk) -> None:
+    """A stream beyond the budget is posted instead, and Slack answers no call with 429."""
     clients = Clients(SlackConfig(api_base=bench.fake.api))
     clients.limits = Limits({"chat.startStream": 1})
     bench.fake.limits.on = True
@@ -342,14 +340,14 @@ async def test_the_budget_of_the_workspace_decides_whether_it_is_a_stream(bench:
     assert [stage_message.called("chat.startStream"), stage_message.called("chat.postMessage")] == [1, 1]
 
 
-async def test_a_status_line_calls_nobody(bench: Desk) -> None:
+async def test_a_status_line_pings_nobody(bench: Desk) -> None:
     stage_message = One(bench, await bench.root())
     await stage_message.show(GROWING[0])
     await stage_message.show(replace(GROWING[0], passing="@*everyone* reads"))
     assert bench.fake.status(stage_message.root) == "@\u200beveryone reads"
 
 
-async def test_a_stream_that_is_broken_off_leaves_no_status_line(bench: Desk) -> None:
+async def test_a_cancelled_stream_leaves_no_status_line(bench: Desk) -> None:
     stage_message = One(bench, await bench.root())
     await stage_message.show(replace(GROWING[0], passing="Reading 2 of 3…"))
     await stage_message.show(replace(GROWING[0], passing="Reading 3 of 3…"))
@@ -358,8 +356,8 @@ async def test_a_stream_that_is_broken_off_leaves_no_status_line(bench: Desk) ->
     assert bench.fake.status(stage_message.root) == ""
 
 
-async def test_where_edits_have_no_room_a_message_waits_for_its_first_words(bench: Desk) -> None:
-    """They would wait for an edit, and a post need not. Nobody looks for a message that was never sent."""
+async def test_without_room_for_edits_a_message_is_posted_with_its_first_words(bench: Desk) -> None:
+    """The words would have to wait for an edit, but a post need not. The bot never looks for an unsent message."""
     clients = Clients(SlackConfig(api_base=bench.fake.api), Limits({"chat.update": 4}))
 
     class Limited(Known):

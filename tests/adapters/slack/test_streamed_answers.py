@@ -1,4 +1,4 @@
-"""Answers on Slack that are streamed while they are written: whole, in time, and with their tables."""
+"""Answers that Slack streams while they are written: complete, in time, and with their tables."""
 
 from __future__ import annotations
 
@@ -38,9 +38,9 @@ def more_than(calls: Sequence[object], before: int) -> bool:
     return len(calls) > before
 
 
-async def test_of_a_burst_every_answer_is_whole_without_waiting(bench: Desk) -> None:
-    """With Slack's own limits, and no time for the budget to refill: people whose answer cannot be streamed get it in
-    one piece, and a notice. Streams that have begun can end.
+async def test_every_answer_of_a_burst_is_complete_without_waiting(bench: Desk) -> None:
+    """With Slack's own limits, and no time for the budget to refill: an answer that cannot be streamed is posted in
+    one piece, with a notice. Streams that have begun can end.
     """
     bench.workspaces.limits = Limits(now=lambda: 0.0)
     limits = bench.fake.limits
@@ -62,7 +62,7 @@ async def test_of_a_burst_every_answer_is_whole_without_waiting(bench: Desk) -> 
         message.streaming or "Stop" in message.buttons for root in roots for message in root.thread
     )
     sessions = [session for root in roots if (session := bench.fake.session(root)) is not None]
-    assert sessions, "Slack's stop button is there for some of them"
+    assert sessions, "some of them have Slack's stop button"
     await bench.fake.until(lambda: all(session.status == "active" for session in sessions))
     assert bench.fake.limited == []
 
@@ -84,7 +84,7 @@ async def test_an_answer_is_streamed_while_it_is_written(bench: Desk) -> None:
 
 
 class ClockedHome(PaperHome[Page]):
-    """A home of Slack's on paper. `shown`: what any message showed, and when by the clock."""
+    """A Slack home in memory. `shown`: what any message showed, and when by the clock."""
 
     heading = None
 
@@ -127,7 +127,7 @@ async def test_first_words_come_within_three_tokens_of_the_model(bench: Desk) ->
 
 
 @pytest.mark.parametrize("refused", [False, True])
-async def test_a_button_stands_above_the_words_while_they_are_streamed(bench: Desk, refused: bool) -> None:
+async def test_the_stop_button_is_above_the_streamed_words(bench: Desk, refused: bool) -> None:
     root = await bench.root()
     request = bench.request(root)
     view = bench.view(request)
@@ -144,7 +144,7 @@ async def test_a_button_stands_above_the_words_while_they_are_streamed(bench: De
     assert body(answer) == "### Scene 1\nThe sea is flat. It stays"
 
 
-async def test_a_table_whose_header_began_like_a_sentence_takes_the_place_of_its_words(
+async def test_a_table_replaces_header_words_that_were_shown_as_a_sentence(
     bench: Desk,
 ) -> None:
     root = await bench.root()
@@ -164,7 +164,7 @@ async def test_a_table_whose_header_began_like_a_sentence_takes_the_place_of_its
 TABLE = "Of swords | Damage\n:-- | --:\nLong \\| short | 3 <@U1>\n"
 
 
-async def test_a_table_is_one_on_slack_and_plain_columns_where_that_is_refused(bench: Desk) -> None:
+async def test_a_table_is_a_table_block_or_plain_columns_if_slack_refuses(bench: Desk) -> None:
     for refused in (False, True):
         root = await bench.root()
         view = bench.view(bench.request(root))
@@ -188,7 +188,7 @@ async def test_a_table_is_one_on_slack_and_plain_columns_where_that_is_refused(b
         assert not answer.streaming
 
 
-async def test_a_message_with_two_tables_or_a_long_one_has_them_as_plain_columns(bench: Desk) -> None:
+async def test_two_tables_or_a_long_one_are_plain_columns(bench: Desk) -> None:
     rows = "".join(f"| {n} | x |\n" for n in range(101))
     head = "| a | b |\n|---|---|\n"
     for text in (f"{head}| 1 | 2 |\n\n{head}| 3 | 4 |\n", head + rows):
@@ -214,10 +214,10 @@ async def test_a_message_with_two_tables_or_a_long_one_has_them_as_plain_columns
         ("", "- item", "\n"),
     ],
 )
-async def test_an_answer_of_six_minutes_goes_on_in_another_stream(
+async def test_an_answer_of_six_minutes_continues_in_another_stream(
     bench: Desk, begun: str, before: str, after: str
 ) -> None:
-    """By a clock of the test's. Slack ends a stream after some five minutes; then only updates would be left."""
+    """On the test's clock. Slack ends a stream after about five minutes; then only edits would remain."""
     clock = Clock()
     bench.writers = Writers(PACE, clock)
     root = await bench.root()
@@ -262,9 +262,7 @@ FAULTS: tuple[dict[str, Any], ...] = (
 
 
 @pytest.mark.parametrize("seed", range(4))
-async def test_a_long_answer_stands_there_to_the_letter_whatever_its_streams_go_through(
-    bench: Desk, seed: int
-) -> None:
+async def test_a_long_answer_is_complete_whatever_happens_to_its_streams(bench: Desk, seed: int) -> None:
     chance = random.Random(seed)
     text = "".join(chance.choice(SENTENCES) for _ in range(120))
     root = await bench.root()
@@ -277,7 +275,7 @@ async def test_a_long_answer_stands_there_to_the_letter_whatever_its_streams_go_
         at = end
         if chance.random() < 0.2:
             bench.fake.fail(chance.choice(("chat.appendStream", "chat.stopStream")), **chance.choice(FAULTS))
-        with suppress(AssertionError):  # what is held back makes no call
+        with suppress(AssertionError):  # text that is held back causes no call
             await bench.fake.until(partial(more_than, bench.fake.calls, len(bench.fake.calls)), 0.03)
     bench.fake.faults.waiting.clear()
     await view.flush("done")
@@ -291,8 +289,8 @@ async def test_a_long_answer_stands_there_to_the_letter_whatever_its_streams_go_
     assert called(bench, "chat.startStream") > 1
 
 
-async def test_the_end_of_the_last_stream_says_that_the_run_is_over(bench: Desk) -> None:
-    """The process may die before it can say so in a call of its own."""
+async def test_the_end_of_the_last_stream_ends_the_session(bench: Desk) -> None:
+    """The process may die before it can say so in a separate call."""
     root = await bench.root()
     await bench.beside()
     view = bench.view(bench.request(root))

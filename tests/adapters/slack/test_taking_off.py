@@ -1,4 +1,4 @@
-"""A button that does nothing any more goes, and takes nothing else along."""
+"""A button without effect is removed, and nothing else with it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.adapters.slack.table import Table
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 
-async def test_a_dead_stop_button_says_so_and_goes_away_without_taking_the_text_along(at: Table) -> None:
+async def test_a_dead_stop_button_says_so_and_is_removed_without_the_text(at: Table) -> None:
     run = "0" * 32
     answer = await shown(at, f"stop:{run}", f"retry:{run}")
     await press(at, at.ana, answer, "stop")
@@ -21,7 +21,7 @@ async def test_a_dead_stop_button_says_so_and_goes_away_without_taking_the_text_
     assert answer.shown.startswith("An answer")
 
 
-async def test_a_dead_stop_button_that_stands_alone_takes_its_row_along(at: Table) -> None:
+async def test_a_dead_stop_button_alone_in_its_row_is_removed_with_the_row(at: Table) -> None:
     answer = await shown(at, f"stop:{'0' * 32}")
     await press(at, at.ana, answer, "stop")
     await at.slack.until(lambda: len(answer.blocks) == 1)
@@ -29,7 +29,7 @@ async def test_a_dead_stop_button_that_stands_alone_takes_its_row_along(at: Tabl
 
 
 @pytest.mark.parametrize("method", ["conversations.replies", "chat.update"])
-async def test_where_a_dead_button_cannot_be_taken_off_it_stays(
+async def test_a_dead_button_stays_if_it_cannot_be_removed(
     at: Table, method: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.INFO, "bot.adapters.slack")
@@ -38,10 +38,12 @@ async def test_where_a_dead_button_cannot_be_taken_off_it_stays(
     await press(at, at.ana, answer, "stop")
     await at.slack.until(lambda: "a button stays that does nothing: code missing_scope" in caplog.text)
     assert answer.buttons == ["stop"]
-    assert len(at.whispers(at.ana)) == 1, "that it has ended, and nothing of this"
+    assert len(at.whispers(at.ana)) == 1, (
+        "the presser learns that the run has ended, and nothing of the failed edit"
+    )
 
 
-async def test_a_dead_button_on_a_message_that_is_gone_is_no_fault(
+async def test_a_dead_button_of_a_deleted_message_is_no_fault(
     at: Table, caplog: pytest.LogCaptureFixture
 ) -> None:
     root = await at.slack.say(at.ana, at.channel, "A thread")
@@ -53,7 +55,7 @@ async def test_a_dead_button_on_a_message_that_is_gone_is_no_fault(
     assert not [record for record in caplog.records if record.levelno >= logging.ERROR]
 
 
-async def test_a_message_that_has_changed_since_the_press_is_not_put_back(at: Table) -> None:
+async def test_a_message_edited_since_the_press_is_not_reverted(at: Table) -> None:
     answer = await shown(at, f"stop:{'0' * 32}", text="Half of")
     whole = [{"type": "markdown", "text": "Half of it, and the rest."}]
     client = await at.bot.workspaces.client(at.space)
