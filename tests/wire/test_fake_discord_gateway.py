@@ -225,7 +225,7 @@ async def test_a_guild_that_comes_and_goes_is_told_of() -> None:
         assert names == ["Table"]
 
 
-async def test_waiting_in_vain_tells_what_there_is() -> None:
+async def test_a_failed_wait_describes_the_fakes_state() -> None:
     async with table() as t:
         await t.fake.say(t.ana, t.channel, "findable")
         with pytest.raises(AssertionError, match="findable"):

@@ -1,4 +1,4 @@
-"""What the fake Slack refuses in blocks, each with a pointer to where it is, as the service does."""
+"""Blocks that the fake Slack refuses, each with a pointer to the place, as on the service."""
 
 from __future__ import annotations
 
@@ -202,7 +202,7 @@ def test_blocks_that_slack_forbids_are_refused_with_its_reason(block: Block, pro
 
 
 @pytest.mark.parametrize(("surface", "most"), [(MESSAGE, 50), (MODAL, 100), (HOME, 100)])
-def test_how_many_blocks_there_may_be(surface: str, most: int) -> None:
+def test_the_number_of_blocks_is_limited(surface: str, most: int) -> None:
     assert wrong([section()] * most, surface) == []
     assert wrong([section()] * (most + 1), surface) == [
         f"no more than {most} items allowed [json-pointer:/blocks]"
@@ -210,19 +210,19 @@ def test_how_many_blocks_there_may_be(surface: str, most: int) -> None:
 
 
 @pytest.mark.parametrize("kind", ["markdown", "table", "context_actions", "task_card", "plan"])
-def test_some_blocks_are_for_messages_alone(kind: str) -> None:
+def test_some_blocks_are_only_for_messages(kind: str) -> None:
     for surface in (MODAL, HOME):
         assert wrong([{"type": kind}], surface) == [f"unsupported type: {kind} [json-pointer:/blocks/0/type]"]
 
 
-def test_ids_are_not_used_twice_and_one_table_is_enough() -> None:
+def test_ids_are_unique_and_a_message_has_at_most_one_table() -> None:
     twice = wrong([section(block_id="a"), section(block_id="a")], MESSAGE)
     assert twice == ["block_id already exists: a [json-pointer:/blocks]"]
     tables = [{"type": "table", "rows": [[CELL]]}] * 2
     assert wrong(tables, MESSAGE) == ["only_one_table_allowed [json-pointer:/blocks]"]
 
 
-async def test_over_the_wire_the_refusal_says_where() -> None:
+async def test_the_refusal_of_a_call_names_the_place() -> None:
     async with table(socket=False) as t:
         blocks = [section(text=marked("x" * 3001))]
         with pytest.raises(SlackApiError) as caught:
@@ -232,16 +232,16 @@ async def test_over_the_wire_the_refusal_says_where() -> None:
         assert caught.value.response["response_metadata"] == {"messages": [f"[ERROR] {problem}"]}
 
 
-async def test_all_blocks_together_hold_so_much_text() -> None:
+async def test_the_total_text_of_all_blocks_is_limited() -> None:
     async with table(socket=False) as t:
         full = [{"type": "markdown", "text": "x" * 12_000}, section(text=marked("x" * 1200))]
         message = await t.post(blocks=full)
-        assert len(message.shown) == 13_201  # with the line's end between them
+        assert len(message.shown) == 13_201  # with the line break between them
         over = [*full, section()]
         await t.refused("msg_blocks_too_long", "chat.postMessage", channel=t.channel.id, blocks=over)
 
 
-async def test_what_has_no_id_gets_one_and_the_text_is_shown_only_where_there_are_no_blocks() -> None:
+async def test_blocks_get_ids_and_the_text_is_shown_only_without_blocks() -> None:
     async with table(socket=False) as t:
         element = {"type": "button", "text": plain("Go")}
         message = await t.post("fallback", blocks=[section(), actions(element)])

@@ -1,4 +1,4 @@
-"""The fake Slack's Socket Mode, driven by the real Bolt app: what people say and do reaches it."""
+"""Socket Mode of the fake Slack, driven by the real Bolt app: people's messages and actions reach it."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ async def test_a_mention_in_a_channel_arrives_as_two_events_of_one_message() -> 
         assert all(sent.acked is not None for sent in message.sent)
 
 
-async def test_without_a_mention_it_is_a_message_alone_and_in_a_thread_it_says_so() -> None:
+async def test_a_message_without_a_mention_is_one_event_and_names_its_thread() -> None:
     async with table() as t:
         root = await t.slack.say(t.ana, t.channel, "aside")
         reply = await t.slack.say(t.ana, t.channel, "and", thread=root)
@@ -41,7 +41,7 @@ async def test_a_direct_message_is_never_a_mention() -> None:
         assert [(event["type"], event["channel_type"]) for event in t.small.events] == [("message", "im")]
 
 
-async def test_where_the_bot_is_not_it_hears_nothing() -> None:
+async def test_the_bot_gets_no_events_of_channels_without_it() -> None:
     async with table() as t:
         elsewhere = t.team.channel("elsewhere", bot=False)
         message = await t.slack.say(t.ana, elsewhere, "psst", mention=True)
@@ -51,7 +51,7 @@ async def test_where_the_bot_is_not_it_hears_nothing() -> None:
         assert [event["type"] for event in t.small.events] == ["member_joined_channel", "message"]
 
 
-async def test_what_the_app_did_not_subscribe_to_does_not_come() -> None:
+async def test_the_app_gets_only_events_that_it_subscribes_to() -> None:
     async with table() as t:
         t.slack.events.discard("message.channels")
         await t.slack.say(t.ana, t.channel, "aside")
@@ -59,14 +59,14 @@ async def test_what_the_app_did_not_subscribe_to_does_not_come() -> None:
         assert [event["type"] for event in t.small.events] == ["app_mention"]
 
 
-async def test_the_bot_is_told_of_its_own_posts_and_bolt_keeps_them_from_it() -> None:
+async def test_slack_sends_the_bots_own_posts_and_bolt_drops_them() -> None:
     async with table() as t:
         message = await t.post("mine")
         await t.slack.until(lambda: message.sent[0].acked is not None)
         assert t.small.heard == []
 
 
-async def test_edits_and_deletions_are_told() -> None:
+async def test_edits_and_deletions_are_events() -> None:
     async with table() as t:
         message = await t.slack.say(t.ana, t.channel, "frist")
         await t.slack.edit(message, "first")
@@ -117,7 +117,7 @@ async def test_a_command_can_be_answered_later_five_times() -> None:
         assert t.slack.refused[-1].error == "expired_url"
 
 
-async def test_what_may_not_be_posted_may_not_be_answered_either() -> None:
+async def test_responses_have_the_rules_of_posts() -> None:
     async with table() as t:
 
         async def wrong(body: Body, ack: AsyncAck) -> None:
@@ -141,7 +141,7 @@ async def test_what_may_not_be_posted_may_not_be_answered_either() -> None:
         assert t.channel.messages == []
 
 
-async def test_a_reaction_is_told_and_a_stranger_cannot_speak() -> None:
+async def test_a_reaction_is_an_event_and_a_stranger_cannot_write() -> None:
     async with table() as t:
         message = await t.slack.say(t.ana, t.channel, "look")
         await t.slack.react(t.ana, message, "eyes")
@@ -152,7 +152,7 @@ async def test_a_reaction_is_told_and_a_stranger_cannot_speak() -> None:
             await t.slack.say(stranger, t.channel, "hello")
 
 
-async def test_a_command_that_nobody_acknowledges_fails_before_the_person() -> None:
+async def test_an_unacknowledged_command_fails_visibly() -> None:
     async with table() as t:
         t.slack.ack_seconds = 0.05
 
@@ -224,7 +224,7 @@ async def test_buttons_are_pressed_by_name_or_label_and_menus_chosen_from() -> N
         assert (container["message_ts"], container["channel_id"]) == (message.ts, t.channel.id)
 
 
-async def test_what_a_person_does_not_see_cannot_be_pressed() -> None:
+async def test_a_person_cannot_press_an_invisible_button() -> None:
     async with table() as t:
         message = await t.post(blocks=BUTTONS)
         with pytest.raises(LookupError, match="'Go'"):
@@ -238,7 +238,7 @@ async def test_what_a_person_does_not_see_cannot_be_pressed() -> None:
             await t.slack.press(t.ana, message, "stop")
 
 
-async def test_a_press_can_replace_or_delete_what_it_was_on() -> None:
+async def test_a_press_can_replace_or_delete_its_message() -> None:
     async with table() as t:
         message = await t.post(blocks=BUTTONS)
         await t.slack.press(t.ana, message, "stop")

@@ -39,7 +39,7 @@ def form(**more: Any) -> dict[str, Any]:
 
 
 async def opened(t: Table, view: dict[str, Any] | None = None) -> View:
-    """By a global shortcut."""
+    """Open the view through a global shortcut."""
 
     async def open_(body: Body, ack: AsyncAck) -> None:
         await ack()
@@ -73,7 +73,7 @@ async def test_a_form_is_opened_filled_in_and_sent() -> None:
         assert not view.open
 
 
-async def test_every_kind_of_field_holds_what_it_holds() -> None:
+async def test_every_kind_of_field_submits_its_value() -> None:
     def field(name: str, kind: str, **more: Any) -> dict[str, Any]:
         element = {"type": kind, "action_id": "f"} | more
         return {"type": "input", "block_id": name, "label": PLAIN, "element": element}
@@ -107,7 +107,7 @@ async def test_every_kind_of_field_holds_what_it_holds() -> None:
             await t.slack.submit(t.ana, view, {"note": {"f": "x"}, "file": {"f": "x"}})
 
 
-async def test_what_a_person_cannot_fill_in_is_not_sent() -> None:
+async def test_a_form_with_impossible_values_is_not_submitted() -> None:
     async with table() as t:
         view = await opened(t)
         for values, problem in (
@@ -121,7 +121,7 @@ async def test_what_a_person_cannot_fill_in_is_not_sent() -> None:
         assert len(t.small.done) == 1
 
 
-async def test_the_answer_to_a_form_can_hold_errors_or_another_view() -> None:
+async def test_a_form_can_be_answered_with_errors_or_another_view() -> None:
     async with table() as t:
         view = await opened(t)
         values = {"question": {"text": "what?"}}
@@ -144,14 +144,14 @@ async def test_the_answer_to_a_form_can_hold_errors_or_another_view() -> None:
         assert [view.open for view in t.slack.views] == [False, False]
 
 
-async def test_closing_a_form_is_told_only_where_it_is_asked_for() -> None:
+async def test_closing_a_form_is_an_event_only_if_requested() -> None:
     async with table() as t:
         await t.slack.close(t.ana, await opened(t))
         await t.slack.close(t.ana, await opened(t, form(notify_on_close=True)))
         assert [payload["type"] for payload in t.small.done] == ["shortcut", "shortcut", "view_closed"]
 
 
-async def test_a_trigger_is_good_once_and_not_for_long() -> None:
+async def test_a_trigger_can_be_used_once_and_expires_soon() -> None:
     async with table() as t:
         view = await opened(t)
         used = t.small.done[0]["trigger_id"]
@@ -174,7 +174,7 @@ async def test_a_trigger_is_good_once_and_not_for_long() -> None:
         await t.refused("expired_trigger_id", "views.push", trigger_id=late, view=form())
 
 
-async def test_no_more_than_three_forms_lie_on_each_other() -> None:
+async def test_at_most_three_forms_can_be_stacked() -> None:
     async with table() as t:
         view = await opened(t)
         for _ in range(2):
@@ -185,7 +185,7 @@ async def test_no_more_than_three_forms_lie_on_each_other() -> None:
         assert sent.failed == "push_limit_reached"
 
 
-async def test_a_form_is_laid_on_another() -> None:
+async def test_a_form_can_be_opened_above_another() -> None:
     async with table() as t:
         view = await opened(t, form(blocks=[{"type": "actions", "elements": [GO, MENU]}]))
 
@@ -218,13 +218,13 @@ async def test_a_form_is_laid_on_another() -> None:
         (form(blocks=[{"type": "markdown", "text": "x"}]), "unsupported type: markdown"),
     ],
 )
-async def test_a_form_that_is_wrong_is_refused(view: dict[str, Any], problem: str) -> None:
+async def test_an_invalid_form_is_refused(view: dict[str, Any], problem: str) -> None:
     async with table(socket=False) as t:
         why = await t.refused("invalid_arguments", "views.open", trigger_id="1.2.x", view=view)
         assert problem in why
 
 
-async def test_a_view_is_changed_by_who_knows_how_it_is() -> None:
+async def test_a_view_is_updated_only_with_its_current_hash() -> None:
     async with table() as t:
         view = await opened(t, form(external_id="mine"))
         before = view.hash
@@ -256,7 +256,7 @@ async def test_the_home_tab_is_published_opened_and_pressed() -> None:
         await t.refused("hash_conflict", "views.publish", user_id=t.ana.id, view=view, hash="old")
 
 
-async def test_a_shortcut_of_a_message_carries_it() -> None:
+async def test_a_message_shortcut_includes_the_message() -> None:
     async with table() as t:
         message = await t.slack.say(t.ana, t.channel, "look at this")
         sent = await t.slack.shortcut(t.ana, "ask_about", message=message)
@@ -268,7 +268,7 @@ async def test_a_shortcut_of_a_message_carries_it() -> None:
             await t.slack.shortcut(t.ana, "ask_about", message=message)
 
 
-async def test_a_press_carries_its_message_unless_one_person_alone_sees_that() -> None:
+async def test_a_press_includes_its_message_unless_it_is_ephemeral() -> None:
     async with table() as t:
         blocks = [{"type": "actions", "elements": [GO]}]
         await t.slack.press(t.ana, await t.post("x", blocks=blocks), "go")
@@ -280,7 +280,7 @@ async def test_a_press_carries_its_message_unless_one_person_alone_sees_that() -
         assert alone["container"]["is_ephemeral"]
 
 
-async def test_a_shared_file_can_be_fetched_with_the_token_alone() -> None:
+async def test_a_shared_file_can_be_downloaded_only_with_the_token() -> None:
     async with table() as t:
         await t.slack.say(t.ana, t.channel, "read", mention=True, files=[("a.md", b"# A")])
         event = next(event for event in t.small.events if event["type"] == "message")
@@ -325,7 +325,7 @@ async def test_a_file_is_deleted_with_the_message_that_shared_it() -> None:
         await t.refused("file_not_found", "files.delete", file="F0NOWHERE")
 
 
-async def test_an_upload_that_is_not_whole_is_refused() -> None:
+async def test_an_incomplete_upload_is_refused() -> None:
     async with table(socket=False) as t:
         asked = await t.client.files_getUploadURLExternal(filename="a.txt", length=3)
         complete = "files.completeUploadExternal"

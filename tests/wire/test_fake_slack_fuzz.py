@@ -1,4 +1,4 @@
-"""The stock of hostile envelopes: the same for a seed, and survived by Bolt itself."""
+"""The hostile envelopes: the same for the same seed, and harmless to Bolt itself."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.fakes.slack.small_app import table
 
 
 @pytest.mark.parametrize("wild", [False, True])
-async def test_it_is_a_stock_of_json_and_the_same_again(wild: bool) -> None:
+async def test_equal_seeds_give_equal_json_envelopes(wild: bool) -> None:
     async with table(socket=False) as t:
         around = (t.slack, t.ana, t.channel)
 
@@ -32,7 +32,7 @@ async def test_it_is_a_stock_of_json_and_the_same_again(wild: bool) -> None:
         }
 
 
-async def test_bolt_survives_it_and_acknowledges_what_is_not_wild() -> None:
+async def test_bolt_survives_the_envelopes_and_acknowledges_those_that_are_not_wild() -> None:
     async with table() as t:
         logging.getLogger("small_app").disabled = True
         t.slack.redelivery = ()

@@ -1,4 +1,4 @@
-"""The fake Slack over signed HTTP, and installs by OAuth, driven by the real Bolt app as a web server."""
+"""The fake Slack over signed HTTP, and OAuth installations, driven by the real Bolt app as a web server."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from slack_sdk.web.async_client import AsyncWebClient
 from tests.fakes.slack import FakeSlack
 from tests.fakes.slack.small_app import Body, SmallApp, Table, served, table
 
-# slack_sdk 3.47 still says the client's secret in the way that aiohttp 3.14 warns of.
+# slack_sdk 3.47 still passes the client secret in a way that aiohttp 3.14 warns about.
 OLD_WAY = pytest.mark.filterwarnings("ignore:BasicAuth is deprecated:DeprecationWarning")
 
 
@@ -31,7 +31,7 @@ async def over_http() -> AsyncGenerator[Table]:
         yield t
 
 
-async def test_events_commands_and_presses_come_as_signed_posts() -> None:
+async def test_events_commands_and_presses_are_signed_posts() -> None:
     async with over_http() as t:
 
         async def answer(body: Body, ack: AsyncAck) -> None:
@@ -50,7 +50,7 @@ async def test_events_commands_and_presses_come_as_signed_posts() -> None:
         assert t.slack.sockets.all == []
 
 
-async def test_forged_unsigned_and_late_requests_are_sent_away_and_a_replayed_one_is_not() -> None:
+async def test_forged_unsigned_and_late_requests_are_refused_and_a_replayed_one_is_not() -> None:
     async with over_http() as t:
         message = await t.slack.say(t.ana, t.channel, "once")
         [sent] = message.sent
@@ -62,7 +62,7 @@ async def test_forged_unsigned_and_late_requests_are_sent_away_and_a_replayed_on
         assert [body["event_id"] for body in t.small.heard] == [sent.event_id] * 2
 
 
-async def test_an_event_that_fails_comes_again_and_says_why() -> None:
+async def test_a_failed_event_is_delivered_again_with_the_reason() -> None:
     async with over_http() as t:
         t.slack.redelivery = (0.0,)
         t.small.deaf = True
@@ -74,7 +74,7 @@ async def test_an_event_that_fails_comes_again_and_says_why() -> None:
         await t.slack.until(lambda: ("2", "http_timeout") in t.small.retries)
 
 
-async def test_a_server_that_is_slow_gone_or_wants_no_more_is_told_apart() -> None:
+async def test_slow_missing_and_retry_refusing_servers_are_told_apart() -> None:
     wishes = {"slow": asyncio.Event(), "no": asyncio.Event()}
 
     async def answer(request: web.Request) -> web.Response:
@@ -102,7 +102,7 @@ async def test_a_server_that_is_slow_gone_or_wants_no_more_is_told_apart() -> No
 
 @asynccontextmanager
 async def installable(slack: FakeSlack, folder: Path) -> AsyncGenerator[tuple[SmallApp, str]]:
-    """The app where it has no token of its own, and its page for installing."""
+    """The app without a configured token, with its install page."""
     state = FileOAuthStateStore(expiration_seconds=60, base_dir=str(folder / "state"))
     settings = AsyncOAuthSettings(
         client_id=slack.client_id,
@@ -122,7 +122,7 @@ async def installable(slack: FakeSlack, folder: Path) -> AsyncGenerator[tuple[Sm
 
 
 @OLD_WAY
-async def test_each_workspace_has_its_own_install_and_an_organisation_one_for_all(tmp_path: Path) -> None:
+async def test_each_workspace_has_an_installation_and_an_organisation_one_for_all(tmp_path: Path) -> None:
     async with FakeSlack() as slack, installable(slack, tmp_path) as (small, root):
         grid = slack.enterprise("Grid")
         workspace = slack.workspace("One", installed=False)
@@ -145,7 +145,7 @@ async def test_each_workspace_has_its_own_install_and_an_organisation_one_for_al
         assert installs == [False, True]
 
 
-async def test_an_organisations_token_is_good_in_all_its_workspaces_and_in_no_other() -> None:
+async def test_an_organisations_token_is_valid_in_its_workspaces_alone() -> None:
     async with FakeSlack() as slack:
         grid = slack.enterprise("Grid")
         teams = [slack.workspace(name, enterprise=grid, installed=False) for name in ("One", "Two")]
@@ -167,7 +167,7 @@ async def test_an_organisations_token_is_good_in_all_its_workspaces_and_in_no_ot
 
 
 @OLD_WAY
-async def test_a_code_is_good_once_for_who_knows_the_secret(tmp_path: Path) -> None:
+async def test_a_code_can_be_used_once_with_the_secret(tmp_path: Path) -> None:
     async with FakeSlack() as slack:
         team = slack.workspace("One", installed=False)
         team.user("Ana")
@@ -208,7 +208,7 @@ async def test_a_code_is_good_once_for_who_knows_the_secret(tmp_path: Path) -> N
             await client.oauth_v2_access(**good)
 
 
-async def test_an_app_that_is_removed_is_told_and_its_token_is_dead() -> None:
+async def test_a_removed_app_gets_an_event_and_its_token_is_invalid() -> None:
     async with table() as t:
         events_sent = t.slack.uninstall(t.team)
         await t.slack.until(lambda: all(event.acked is not None for event in events_sent))

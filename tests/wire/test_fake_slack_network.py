@@ -1,4 +1,4 @@
-"""What goes wrong between the fake Slack and a real client: faults, redelivery, many sockets, disconnects."""
+"""Faults, redelivery, several sockets and disconnects between the fake Slack and a real client."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.fakes.slack import FakeSlack
 from tests.fakes.slack.small_app import connected, table
 
 
-async def test_a_method_fails_as_often_as_it_was_told() -> None:
+async def test_a_method_fails_the_given_number_of_times() -> None:
     async with table(socket=False) as t:
         t.slack.fail("chat.postMessage", error="invalid_blocks", times=2)
         for _ in range(2):
@@ -28,7 +28,7 @@ async def test_a_method_fails_as_often_as_it_was_told() -> None:
         assert [call.status for call in t.slack.calls] == [200, 200, 200, 503]
 
 
-async def test_a_client_that_waits_as_it_is_told_comes_through() -> None:
+async def test_a_client_that_obeys_retry_after_succeeds() -> None:
     async with table(socket=False) as t:
         t.client.retry_handlers.append(AsyncRateLimitErrorRetryHandler(max_retry_count=1))
         t.slack.fail("chat.postMessage", status=429, retry_after=1)
@@ -38,7 +38,7 @@ async def test_a_client_that_waits_as_it_is_told_comes_through() -> None:
         assert t.slack.calls[1].at - t.slack.calls[0].at >= 1
 
 
-async def test_an_answer_can_be_slow_or_lost_and_the_work_is_done() -> None:
+async def test_a_response_can_be_slow_or_lost_after_the_work() -> None:
     async with table(socket=False) as t:
         t.slack.fail("chat.postMessage", delay=0.05)
         await t.post("slow")
@@ -53,7 +53,7 @@ async def test_an_answer_can_be_slow_or_lost_and_the_work_is_done() -> None:
         assert [message.shown for message in t.channel.messages] == ["slow", "lost"]
 
 
-async def test_an_event_that_nobody_acknowledges_comes_again() -> None:
+async def test_an_unacknowledged_event_is_delivered_again() -> None:
     async with table() as t:
         t.slack.ack_seconds, t.slack.redelivery = 0.02, (0.0, 0.4)
         t.small.deaf = True
@@ -68,7 +68,7 @@ async def test_an_event_that_nobody_acknowledges_comes_again() -> None:
         assert t.small.heard[0]["event_id"] == sent.event_id
 
 
-async def test_after_three_more_tries_it_comes_no_more() -> None:
+async def test_an_event_is_delivered_again_three_times_at_most() -> None:
     async with table() as t:
         t.slack.ack_seconds, t.slack.redelivery = 0.01, (0.0, 0.0, 0.0)
         t.small.deaf = True
@@ -77,7 +77,7 @@ async def test_after_three_more_tries_it_comes_no_more() -> None:
         assert [attempt.failed for attempt in sent.tries] == ["timeout"] * 4
 
 
-async def test_an_acknowledged_event_can_be_made_to_come_again() -> None:
+async def test_an_acknowledged_event_can_be_redelivered_on_demand() -> None:
     async with table() as t:
         message = await t.slack.say(t.ana, t.channel, "once", mention=True)
         t.slack.redeliver(message, reason="http_timeout")
@@ -86,7 +86,7 @@ async def test_an_acknowledged_event_can_be_made_to_come_again() -> None:
         assert len({body["event_id"] for body in t.small.heard}) == 2
 
 
-async def test_an_event_comes_to_any_socket_and_can_come_to_two() -> None:
+async def test_an_event_is_delivered_on_any_socket_or_on_two() -> None:
     async with FakeSlack() as slack:
         team = slack.workspace("Table")
         ana, channel = team.user("Ana"), team.channel("general")
@@ -108,7 +108,7 @@ async def test_there_is_no_second_delivery_without_a_second_socket() -> None:
             t.slack.duplicate(message)
 
 
-async def test_there_are_no_more_than_ten_sockets() -> None:
+async def test_at_most_ten_sockets_are_open() -> None:
     async with FakeSlack() as slack, aiohttp.ClientSession() as http:
         seen: list[dict[str, Any]] = []
         sockets = []
@@ -128,7 +128,7 @@ async def _address(slack: FakeSlack, http: aiohttp.ClientSession) -> str:
         return str((await response.json())["url"])
 
 
-async def test_an_address_is_good_once_and_nobody_else_gets_in() -> None:
+async def test_a_socket_address_can_be_used_once() -> None:
     async with FakeSlack() as slack, aiohttp.ClientSession() as http:
         address = await _address(slack, http)
         async with http.ws_connect(address) as ws:
@@ -137,7 +137,7 @@ async def test_an_address_is_good_once_and_nobody_else_gets_in() -> None:
             await http.ws_connect(address)
 
 
-async def test_what_is_acknowledged_wrongly_is_written_down() -> None:
+async def test_wrong_acknowledgements_are_recorded() -> None:
     async with FakeSlack() as slack, aiohttp.ClientSession() as http:
         team = slack.workspace("Table")
         ana, channel = team.user("Ana"), team.channel("general")
@@ -161,7 +161,7 @@ async def test_what_is_acknowledged_wrongly_is_written_down() -> None:
 
 
 @pytest.mark.parametrize("reason", ["refresh_requested", "warning"])
-async def test_a_client_that_is_asked_to_comes_again(reason: str) -> None:
+async def test_a_client_reconnects_on_request(reason: str) -> None:
     async with table() as t:
         [before] = t.slack.sockets.live
         await t.slack.disconnect(reason)
@@ -171,7 +171,7 @@ async def test_a_client_that_is_asked_to_comes_again(reason: str) -> None:
 
 
 @pytest.mark.parametrize("rude", [False, True])
-async def test_a_client_that_is_cut_off_comes_again(rude: bool) -> None:
+async def test_a_client_reconnects_after_a_cut(rude: bool) -> None:
     async with table() as t:
         await t.slack.drop(rude=rude)
         await t.slack.connected()
@@ -179,7 +179,7 @@ async def test_a_client_that_is_cut_off_comes_again(rude: bool) -> None:
         assert (t.slack.sockets.greeted, len(t.small.heard)) == (2, 1)
 
 
-async def test_what_happened_while_nobody_was_there_comes_later() -> None:
+async def test_events_during_a_disconnection_are_delivered_later() -> None:
     async with table(socket=False) as t:
         t.slack.redelivery = (0.0, *[0.1] * 600)
         message = await t.slack.say(t.ana, t.channel, "anyone?")
@@ -204,7 +204,7 @@ async def test_any_event_with_any_content_can_be_sent() -> None:
         assert t.small.events[0]["type"] == "emoji_changed"
 
 
-async def test_waiting_in_vain_tells_what_there_is() -> None:
+async def test_a_failed_wait_describes_the_fakes_state() -> None:
     async with table(socket=False) as t:
         await t.post("findable")
         await t.refused("no_text", "chat.postMessage", channel=t.channel.id)

@@ -1,4 +1,4 @@
-"""The fake Slack as a process of its own, with somebody at its keyboard."""
+"""The fake Slack as a separate process, controlled by typed lines."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ CLOSING = [{"type": "context", "elements": [{"type": "mrkdwn", "text": "SRD, p. 
 
 
 async def begun(t: Table, **more: Any) -> tuple[Message, Message]:
-    """A question of Ana's, and the stream that answers it."""
+    """Ana's question, and the stream that answers it."""
     root = await t.slack.say(t.ana, t.channel, "what?")
     to: dict[str, Any] = {"recipient_team_id": t.team.id, "recipient_user_id": t.ana.id}
     started = await t.client.chat_startStream(channel=t.channel.id, thread_ts=root.ts, **to, **more)
@@ -44,7 +44,7 @@ async def test_an_answer_is_streamed_and_closed_with_blocks() -> None:
         assert methods == ["chat.startStream", "chat.appendStream", "chat.stopStream"]
 
 
-async def test_tasks_stand_where_they_began_and_a_plan_holds_them_together() -> None:
+async def test_tasks_keep_their_place_and_a_plan_groups_them() -> None:
     async with table(socket=False) as t:
         _, answer = await begun(t, task_display_mode="plan")
         chunks = [
@@ -78,7 +78,7 @@ async def test_in_a_direct_message_no_recipient_is_needed() -> None:
         assert [(message.shown, message.streaming) for message in root.thread] == [("well", True)]
 
 
-async def test_a_stream_refuses_what_slack_does_not_stream() -> None:
+async def test_a_stream_refuses_invalid_content() -> None:
     async with table(socket=False) as t:
         t.slack.limits.on = False
         root, answer = await begun(t)
@@ -126,7 +126,7 @@ async def test_a_stream_refuses_what_slack_does_not_stream() -> None:
         assert answer.streaming
 
 
-async def test_a_stream_holds_only_so_much_text_in_all() -> None:
+async def test_the_total_text_of_a_stream_is_limited() -> None:
     async with table(socket=False) as t:
         _, answer = await begun(t, markdown_text="x" * 11_999)
         await t.client.chat_appendStream(channel=t.channel.id, ts=answer.ts, markdown_text="y")
@@ -137,7 +137,7 @@ async def test_a_stream_holds_only_so_much_text_in_all() -> None:
         assert len(answer.shown) == 12_000
 
 
-async def test_a_stream_dies_after_its_time_and_can_still_be_changed() -> None:
+async def test_an_expired_stream_can_still_be_edited() -> None:
     async with table(socket=False) as t:
         _, first = await begun(t, markdown_text="half")
         t.slack.expire(first)
@@ -151,7 +151,7 @@ async def test_a_stream_dies_after_its_time_and_can_still_be_changed() -> None:
             assert (answer.shown, answer.streaming) == ("whole", False)
 
 
-async def test_the_stop_button_ends_the_streams_and_tells_the_bot() -> None:
+async def test_the_stop_button_ends_the_streams_and_sends_the_bot_an_event() -> None:
     async with table() as t:
         root, answer = await begun(t, markdown_text="so far")
         with pytest.raises(PermissionError, match="no stop button"):
@@ -193,7 +193,7 @@ async def test_sessions_have_their_own_refusals_and_a_warning() -> None:
         assert session.title == "Named"
 
 
-async def test_the_status_line_goes_with_the_next_post() -> None:
+async def test_the_next_post_clears_the_status_line() -> None:
     async with table(socket=False) as t:
         root = await t.slack.say(t.ana, t.team.dm(t.ana), "what?")
         where: dict[str, Any] = {"channel_id": root.channel.id, "thread_ts": root.ts}

@@ -1,4 +1,4 @@
-"""The fake Slack's Web API, driven by the real client: who may call, and what the answers hold."""
+"""The Web API of the fake Slack, driven by the real client: authorisation, and the content of the responses."""
 
 from __future__ import annotations
 
@@ -47,14 +47,14 @@ async def test_the_token_is_taken_from_the_header_a_form_or_the_query_and_not_fr
         ("invalid_post_type", "auth.test", {"data": b"<a/>", "headers": {"Content-Type": "text/xml"}}),
     ],
 )
-async def test_a_call_that_is_not_even_a_call(error: str, path: str, more: dict[str, Any]) -> None:
+async def test_malformed_calls_are_refused(error: str, path: str, more: dict[str, Any]) -> None:
     async with table(socket=False) as t:
         answer = await raw(t.slack, "POST", path, **more)
         assert (answer["ok"], answer["error"]) == (False, error)
         assert (t.slack.refused[-1].error, t.slack.calls[-1].error) == (error, error)
 
 
-async def test_a_scope_that_was_not_granted_is_named() -> None:
+async def test_a_missing_scope_is_named() -> None:
     async with table(socket=False) as t:
         t.team.scopes -= {"chat:write", "im:history"}
         await t.refused("missing_scope", "chat.postMessage", channel=t.channel.id, text="x")
@@ -75,7 +75,7 @@ async def test_a_scope_that_was_not_granted_is_named() -> None:
         assert "needed=chat:write.customize" in why
 
 
-async def test_another_name_is_as_it_was_posted_and_no_users() -> None:
+async def test_a_custom_name_is_shown_as_posted_and_belongs_to_no_user() -> None:
     async with table(socket=False) as t:
         t.team.scopes.add("chat:write.customize")
         posted = await t.client.chat_postMessage(
@@ -89,7 +89,7 @@ async def test_another_name_is_as_it_was_posted_and_no_users() -> None:
         await t.refused("invalid_arguments", "chat.postMessage", channel=t.channel.id, text="x", username=[1])
 
 
-async def test_a_text_alone_leaves_the_blocks_and_what_they_show() -> None:
+async def test_updating_only_the_text_keeps_the_blocks() -> None:
     async with table(socket=False) as t:
         divided = [{"type": "section", "text": {"type": "mrkdwn", "text": "in a block"}}]
         message = await t.post("fallback", blocks=divided, metadata={"event_type": "t", "event_payload": {}})
@@ -104,14 +104,14 @@ async def test_a_text_alone_leaves_the_blocks_and_what_they_show() -> None:
         assert message.shown == "**newest**"
 
 
-async def test_with_the_scope_for_it_the_bot_posts_where_it_is_not() -> None:
+async def test_with_its_scope_the_bot_can_post_in_channels_without_it() -> None:
     async with table(socket=False) as t:
         t.team.scopes.add("chat:write.public")
         away = t.team.channel("away", bot=False)
         await t.client.chat_postMessage(channel=away.id, text="x")
 
 
-async def test_auth_test_tells_who_the_bot_is() -> None:
+async def test_auth_test_describes_the_bot() -> None:
     async with table(socket=False) as t:
         auth = await t.client.auth_test()
         assert (auth["team_id"], auth["user_id"], auth["bot_id"]) == (t.team.id, t.team.bot.id, t.team.bot_id)
@@ -129,7 +129,7 @@ async def test_a_message_is_posted_changed_and_deleted() -> None:
         assert t.channel.messages == []
 
 
-async def test_a_post_to_a_person_is_a_direct_message_and_an_ephemeral_one_is_theirs_alone() -> None:
+async def test_a_post_to_a_person_is_a_direct_message_and_an_ephemeral_one_is_private() -> None:
     async with table(socket=False) as t:
         await t.client.chat_postMessage(channel=t.ana.id, text="psst")
         assert [message.shown for message in t.team.dm(t.ana).messages] == ["psst"]
@@ -209,7 +209,7 @@ async def _refusals(t: Table) -> list[tuple[str, str, dict[str, Any]]]:
     ]
 
 
-async def test_what_the_service_refuses_is_refused() -> None:
+async def test_invalid_calls_are_refused() -> None:
     async with table(socket=False) as t:
         t.slack.limits.on = False
         for error, method, args in await _refusals(t):
@@ -218,7 +218,7 @@ async def test_what_the_service_refuses_is_refused() -> None:
             assert (caught.value.response["error"], method, args) == (error, method, args)
 
 
-async def test_a_thread_is_read_back_with_its_metadata_where_that_is_asked_for() -> None:
+async def test_a_thread_is_returned_with_its_metadata_on_request() -> None:
     async with table(socket=False) as t:
         metadata = {"event_type": "turn", "event_payload": {"run": "r1"}}
         root = await t.post("root", metadata=metadata)
@@ -254,7 +254,7 @@ async def test_a_thread_outlives_its_first_message() -> None:
         assert replies["messages"][1]["ts"] == reply.ts
 
 
-async def test_who_and_what_there_is() -> None:
+async def test_users_channels_and_teams_are_listed() -> None:
     async with table(socket=False) as t:
         group = t.team.group("players", [t.ana])
         user = await t.client.users_info(user=t.ana.id, include_locale=True)
@@ -290,7 +290,7 @@ async def test_the_bot_joins_a_public_channel_and_reacts_once() -> None:
         assert message.reactions == []
 
 
-async def test_whom_a_message_would_really_ping() -> None:
+async def test_a_message_lists_whom_it_would_ping() -> None:
     async with table(socket=False) as t:
         ana, group = t.ana.id, t.team.group("players").id
         loud = f"<!channel> <!here|all> <@{ana}|ana> <!subteam^{group}|@players>"
@@ -314,7 +314,7 @@ async def test_whom_a_message_would_really_ping() -> None:
         assert (await t.post("x", blocks=blocks)).mentions == [f"<@{ana}>", f"<!subteam^{group}>", "<!here>"]
 
 
-async def test_more_than_a_post_a_second_in_a_channel_has_to_wait() -> None:
+async def test_a_channel_accepts_about_one_post_a_second() -> None:
     async with table(socket=False) as t:
         t.slack.limits.clock = lambda: 0.0
         t.slack.limits.posts_a_second = 0.1
@@ -328,7 +328,7 @@ async def test_more_than_a_post_a_second_in_a_channel_has_to_wait() -> None:
         await t.client.chat_postMessage(channel=t.ana.id, text="elsewhere it may")
 
 
-async def test_each_method_has_its_tier_per_workspace() -> None:
+async def test_each_method_has_its_rate_limit_per_workspace() -> None:
     async with table(socket=False) as t:
         message = await t.post()
         t.slack.limits.clock = lambda: 0.0
@@ -345,7 +345,7 @@ async def test_each_method_has_its_tier_per_workspace() -> None:
         await client.chat_update(channel=theirs.id, ts=sent["ts"], text="y")
 
 
-async def test_nothing_crosses_workspaces() -> None:
+async def test_workspaces_are_isolated() -> None:
     async with table(socket=False) as t:
         other_workspace = t.slack.workspace("Other")
         stranger = AsyncWebClient(other_workspace.bot_token, base_url=t.slack.api)

@@ -1,4 +1,4 @@
-"""Faults on the way to Discord: in the end the same messages are shown, each once.
+"""Faults on the way to Discord: at the end the same messages are shown, each once.
 
 A sample by default, all with SUTRADHAR_KILLS=all.
 """
@@ -17,12 +17,12 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(600), pytest.mark.asyncio(lo
 
 
 async def reconnect(d: OnDiscord) -> None:
-    """Op 7."""
+    """Op 7: Discord asks the client to reconnect."""
     await d.discord.reconnect()
 
 
 async def invalidate(d: OnDiscord) -> None:
-    """Op 9: the session is invalid, and everything is sent again."""
+    """Op 9: the session becomes invalid, and Discord sends every event again."""
     await d.discord.invalidate(False)
 
 
@@ -31,7 +31,7 @@ async def invalidate_resumably(d: OnDiscord) -> None:
 
 
 async def drop(d: OnDiscord) -> None:
-    """The socket breaks; the events of before come a second time with the RESUME."""
+    """The socket breaks; the RESUME repeats earlier events."""
     await d.discord.replay(20)
 
 
@@ -52,7 +52,7 @@ async def break_posts(d: OnDiscord) -> None:
 
 
 async def lose_answers_to_posts(d: OnDiscord) -> None:
-    """The message is posted, but the bot gets no answer."""
+    """Discord posts the messages, but the bot gets no response."""
     d.discord.fail("POST", "*/messages", times=1, lost=True)
 
 
@@ -61,7 +61,7 @@ async def lose_answers_to_edits(d: OnDiscord) -> None:
 
 
 async def cut_posts(d: OnDiscord) -> None:
-    """The connection breaks before anything was done."""
+    """The connection breaks before Discord has done anything."""
     d.discord.fail("POST", "*/messages", status=0, times=2)
 
 
@@ -91,7 +91,7 @@ OTHERS = FAULTS if ALL else (invalidate, lose_answers_to_posts)
 
 
 @pytest.mark.parametrize("fault", SOME, ids=lambda fault: fault.__name__)
-async def test_an_answer_is_whole_after_a_fault_in_the_middle_of_it(
+async def test_an_answer_is_complete_after_a_fault_in_the_middle_of_it(
     fault: Callable[[OnDiscord], Awaitable[None]], driver: OnDiscord
 ) -> None:
     d = driver
@@ -105,7 +105,7 @@ async def test_an_answer_is_whole_after_a_fault_in_the_middle_of_it(
 
 
 @pytest.mark.parametrize("fault", OTHERS, ids=lambda fault: fault.__name__)
-async def test_a_fault_before_the_answer_has_begun(
+async def test_an_answer_is_complete_after_a_fault_before_it(
     fault: Callable[[OnDiscord], Awaitable[None]], driver: OnDiscord
 ) -> None:
     d = driver
@@ -128,5 +128,5 @@ async def whole(d: OnDiscord, talk: DiscordTalk) -> None:
     await d.rest(2)
     assert count(talk.said(), "four hours of walking") == 2
     assert len(d.model.prompts) == 2
-    assert not d.discord.limited, "a limit that was told of is not run into again"
+    assert not d.discord.limited, "a known rate limit is not hit again"
     assert "Traceback" not in d.process.log(), d.process.log()

@@ -23,7 +23,7 @@ PEOPLE, EACH = 40, 5
 async def test_the_bot_answers_after_two_hundred_hostile_payloads(seed: int, driver: OnDiscord) -> None:
     d, discord = driver, driver.discord
     resumed = discord.gateway.resumed
-    before = await d.ask(ANA, QUESTION)  # buttons to press, and a thread to write into
+    before = await d.ask(ANA, QUESTION)  # prepare buttons to press and a thread to write in
     await d.rest(1)
     for number, person in enumerate(d.crowd(PEOPLE)):
         place = before.home() if number % 2 else d.channels[0]
@@ -31,7 +31,7 @@ async def test_the_bot_answers_after_two_hundred_hostile_payloads(seed: int, dri
             await discord.send_raw(event, data)
         await asyncio.sleep(0)
     after = await d.ask(ANA, QUESTION, table=1)
-    assert after.asked.acked is not None, "a sane question is heard among them"
+    assert after.asked.acked is not None, "a valid question among them is answered"
     await d.until(lambda: count(after.said(), "the Night takes the next turn") == 1)
     await d.rest(2)
     everything = [
@@ -45,4 +45,4 @@ async def test_the_bot_answers_after_two_hundred_hostile_payloads(seed: int, dri
     assert d.process.alive
     log = d.process.log()
     assert "Traceback" not in log, log
-    assert discord.gateway.resumed == resumed, "the client's own reader did not break"
+    assert discord.gateway.resumed == resumed, "the client's own parser did not break"

@@ -36,7 +36,7 @@ def right() -> History:
     )
 
 
-def test_a_right_history_has_no_violation() -> None:
+def test_a_correct_history_has_no_violation() -> None:
     assert not violations(right())
 
 
@@ -74,25 +74,25 @@ def test_an_event_that_is_never_acknowledged_is_late() -> None:
     assert [found.kind for found in violations(history)] == ["acknowledged late"]
 
 
-def test_nothing_is_expected_of_an_event_that_no_process_could_hear() -> None:
+def test_an_event_that_no_process_could_receive_needs_no_answer() -> None:
     history = right()
     history.events.append(Event("q3", "thread", 5.0, None, reachable=False))
     assert not violations(history)
 
 
-def test_who_was_told_why_there_is_no_answer_has_lost_nothing() -> None:
+def test_an_explained_failure_is_no_lost_answer() -> None:
     history = right()
     history.events[1] = Event("q2", "thread", 2.0, 0.1, told="I could not reach the database.")
     history.answers.pop()
-    assert not violations(history), "its model was out of order"
+    assert not violations(history), "its model was failing"
     history.runs[1] = Run("q2", "failed")
     assert not violations(history)
     history.runs.pop()
-    assert not violations(history), "it was never kept"
+    assert not violations(history), "the request was never stored"
     assert [event.key for event in told(history)] == ["q2"]
 
 
-def test_a_call_whose_end_was_cut_off_may_be_made_again_and_is_counted() -> None:
+def test_a_call_that_was_cut_off_may_be_repeated_and_is_counted() -> None:
     history = right()
     history.paid.append(Paid("q1", "answer", 5.0))
     history.calls.append(Call("q1", "answer", 4.0))
@@ -111,7 +111,7 @@ def test_a_stopped_request_needs_no_answer() -> None:
     assert not violations(history)
 
 
-def test_a_post_that_was_cut_off_may_be_there_twice_and_is_counted() -> None:
+def test_a_post_that_was_cut_off_may_be_duplicated_and_is_counted() -> None:
     history = right()
     history.answers.append(Answer("q2", "thread", 5.0))
     history.cut.append((3.9, 4.1))
@@ -119,7 +119,7 @@ def test_a_post_that_was_cut_off_may_be_there_twice_and_is_counted() -> None:
     assert unavoidable(history) == ["q2"]
 
 
-def test_order_is_that_of_the_inbox_and_what_was_heard_late_is_counted() -> None:
+def test_order_is_the_inboxs_and_late_events_are_counted() -> None:
     history = right()
     history.runs.reverse()
     assert [found.kind for found in violations(history)] == ["out of order"]

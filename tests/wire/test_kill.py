@@ -1,6 +1,6 @@
-"""kill -9 from the command to the last edit: the same run ends in the same messages, and nothing is paid twice.
+"""kill -9 from the command to the last edit: the run continues in the same messages, and nothing is paid twice.
 
-`make test-slow` tells half of the slow stories here and the other half on Slack; `make test-kill` tells all on both.
+`make test-slow` runs half of the slow stories here and the other half on Slack; `make test-kill` runs all on both.
 """
 
 from __future__ import annotations
@@ -57,14 +57,14 @@ async def test_a_killed_answer_is_finished_in_its_messages(
         await d.kill()
         kept = kept or calls_when_kept(d, paid)
     await d.begin(d.process)
-    if not stored:  # it was never acknowledged, so Ana was told that nothing came of it
+    if not stored:  # it was never acknowledged, so Discord showed Ana that it failed
         assert asked.acked is None
         talk = await d.ask(ANA, QUESTION)
     await d.rest(2)
 
     if asked.acked is not None or not stored:
         assert plain(talk.said()) == plain(reference.said())
-        assert len(d.channels[0].messages) == count_before + 1, "the line that says who asked what, once"
+        assert len(d.channels[0].messages) == count_before + 1, "the line that names the asker is there once"
     else:
         texts = [
             message.text for message in d.everything()[count_before:] if message not in reference.messages()
@@ -72,7 +72,7 @@ async def test_a_killed_answer_is_finished_in_its_messages(
         assert count(texts, "the Night takes the next turn") == 1, texts
     assert not [post for post in talk.posts() if "stop" in post.actions]
     calls = len(d.model.prompts) - paid
-    assert 1 <= calls <= (kept or 1 + len(shares)), "a call that had finished is not paid again"
+    assert 1 <= calls <= (kept or 1 + len(shares)), "a finished call is not paid again"
     settled(d, calls)
     d.discord.refused[:] = [refusal for refusal in d.discord.refused if refusal.code not in UNAVOIDABLE]
     d.check()
@@ -93,13 +93,13 @@ PLACES: dict[str, Callable[[OnDiscord, int], bool]] = {
 
 
 def said_in_new(d: OnDiscord, before: int) -> list[str]:
-    """What the bot has said in the threads that were not there before."""
+    """The bot's texts in the new threads."""
     threads = d.channels[0].threads[before:]
     return [message.text for thread in threads for message in thread.messages if message.author.bot]
 
 
 @pytest.mark.parametrize("place", PLACES if ALL else ("answered",))
-async def test_a_kill_at_any_stage_loses_no_answer(place: str, driver: OnDiscord) -> None:
+async def test_an_answer_survives_a_kill_at_any_stage(place: str, driver: OnDiscord) -> None:
     d = driver
     reference = await d.ask(ANA, QUESTION)
     await d.rest(1)
@@ -115,7 +115,7 @@ async def test_a_kill_at_any_stage_loses_no_answer(place: str, driver: OnDiscord
     assert len(received(d)) == 2
     await d.begin(d.process)
     await d.rest(2)
-    if asked.acked is None:  # Ana has been told that nothing came; the answer stands there all the same
+    if asked.acked is None:  # Discord showed Ana a failure, but the answer is there
         everything = "\n".join(message.text for message in d.everything())
         assert everything.count("the Night takes the next turn") == 2
     else:
@@ -143,14 +143,14 @@ def plain(texts: list[str]) -> list[str]:
 
 
 @pytest.mark.parametrize("seed", range(3 if ALL else 1))
-async def test_a_private_answer_killed_mid_stream_goes_on_while_its_token_lives(
+async def test_a_private_answer_killed_mid_stream_continues_while_its_token_is_valid(
     seed: int, driver: OnDiscord
 ) -> None:
     d = driver
     d.model.hold(at=4 + 5 * seed)
     talk = await d.ask(ANA, QUESTION, private=True)
     await d.until(lambda: count(talk.said(), "A candle") == 1)
-    # Nobody can look for a message that one person alone sees: one whose id was not kept is posted again.
+    # An ephemeral message cannot be searched for: one whose id was not stored is posted again.
     await d.until(lambda: live(d.process.data / "sutradhar.db", UNKEPT) == [(0,)])
     await d.restart()
     await d.rest(1)
@@ -161,7 +161,7 @@ async def test_a_private_answer_killed_mid_stream_goes_on_while_its_token_lives(
     d.check()
 
 
-async def test_answers_in_several_channels_all_go_on(driver: OnDiscord) -> None:
+async def test_answers_in_several_channels_all_continue(driver: OnDiscord) -> None:
     d = driver
     d.channels += [d.guilds[0].text(f"table-{n}") for n in range(4)]
     for _ in d.channels[2:]:
@@ -176,7 +176,7 @@ async def test_answers_in_several_channels_all_go_on(driver: OnDiscord) -> None:
     d.check()
 
 
-async def test_a_stopped_answer_is_not_brought_back(driver: OnDiscord) -> None:
+async def test_a_stopped_answer_stays_stopped(driver: OnDiscord) -> None:
     d = driver
     d.model.hold()
     talk = await d.ask(ANA, QUESTION)

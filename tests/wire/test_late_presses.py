@@ -1,4 +1,4 @@
-"""Two people press buttons under one scene at once: one is told alone and can fork there, on Discord and Slack."""
+"""Two people press buttons under a scene at once: the later one gets a private note and can fork (Discord, Slack)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ TAKEN_BACK = "taken back · Bia"
 
 
 @pytest.mark.parametrize("platform", ["discord", pytest.param("slack", marks=pytest.mark.slow)])
-async def test_the_later_of_two_presses_is_told_alone(platform: str, take: Take) -> None:
+async def test_the_later_of_two_presses_gets_a_private_note(platform: str, take: Take) -> None:
     d = await take(platform)
     d.model.queue += [Reply("The lamp goes out at dusk."), CHOICES]
     talk = await d.ask(ANA, PREMISE, verb="story start")
@@ -33,7 +33,7 @@ async def test_the_later_of_two_presses_is_told_alone(platform: str, take: Take)
     ]
     winner = BIA if loser == ANA else ANA
     assert count(told.said(), f"{winner} pressed first") == 1
-    assert not [label for label in d.open_buttons(told) if "hare" in label], "it is no answer to share"
+    assert not [label for label in d.open_buttons(told) if "hare" in label], "the note has no share button"
     await over(d)
     buttons = [button for message in talk.messages() for button in getattr(message, "buttons", ())]
     shown = [*talk.said(), *(str(getattr(button, "label", "")) for button in buttons)]

@@ -1,4 +1,4 @@
-"""/models from beginning to end on each platform: listed, tried, chosen, refused, and a server that goes away."""
+"""/models on each platform: models are listed, tested, chosen and refused, and a server disappears."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ HELLO = "Hello, I am *qwen3* <@U1> @everyone."
 
 
 async def answer(d: Any, platform: str, person: str, action: str = "") -> str:
-    """What the person is shown."""
+    """The texts that the action shows to the person."""
     if platform == "slack":
         talk = await d.command(person, f"sutradhar models {action}".strip())
     else:
@@ -47,7 +47,7 @@ async def answer(d: Any, platform: str, person: str, action: str = "") -> str:
 
 
 @pytest.mark.parametrize("platform", ["discord", "slack"])
-async def test_models_are_listed_tried_and_chosen_and_a_server_may_go_away(
+async def test_models_are_listed_tested_and_chosen_and_a_server_may_disappear(
     opened: Opened, platform: str
 ) -> None:
     typed = "/sutradhar models" if platform == "slack" else "/models"
@@ -60,7 +60,7 @@ async def test_models_are_listed_tried_and_chosen_and_a_server_may_go_away(
         servers = {"ollama": ollama.base_url, "keyed": keyed.base_url}
         d = await opened(SERVERS.format(**servers, variable=VARIABLES[platform]), platform=platform)
         if platform == "discord":
-            await d.settled()  # its commands are there
+            await d.settled()  # its commands are registered
 
         async def says(action: str, *sentences: str, person: str = BIA, without: str = "models_chat") -> None:
             said = await answer(d, platform, person, action)

@@ -1,6 +1,4 @@
-"""The stories of a table with everything read aloud, on each place: they run as they do in silence, and each scene is
-heard once.
-"""
+"""The stories of a table with everything read aloud: they run as without a voice, and each scene is heard once."""
 
 from __future__ import annotations
 
@@ -37,7 +35,7 @@ async def shared(
 
 
 @pytest.mark.parametrize("name", TOLD)
-async def test_a_story_is_told_and_heard(name: str, shared: SharedBot[Any]) -> None:
+async def test_a_story_is_shown_and_heard(name: str, shared: SharedBot[Any]) -> None:
     d = await shared.table()
     await STORIES[name](d)
     if d.listener is not None:
@@ -57,7 +55,7 @@ async def test_a_story_is_told_and_heard(name: str, shared: SharedBot[Any]) -> N
 
 
 @pytest.mark.parametrize("shared", ["discord"], indirect=True)
-async def test_the_first_sentence_is_heard_while_the_rest_is_not_written_yet(shared: SharedBot[Any]) -> None:
+async def test_the_first_sentence_is_heard_before_the_rest_is_written(shared: SharedBot[Any]) -> None:
     d = await shared.table()
     listener = d.listener
     unheard = partial(

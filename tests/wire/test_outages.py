@@ -1,5 +1,4 @@
-"""Outages of a platform around the end of a run, and restarts in them: soon afterwards everything is shown, complete
-and once.
+"""Platform outages and restarts around the end of a run: soon afterwards everything is shown, complete and once.
 
 A sample by default, all with SUTRADHAR_KILLS=all. Quick ones, at each instant: tests/adapters/test_outages.py.
 """
@@ -72,7 +71,7 @@ def service_of(d: Any) -> Any:
 
 
 def unfinished(d: Any) -> list[str]:
-    """What says that something is still going on at this table."""
+    """The messages that look unfinished at this table."""
     if not hasattr(d, "discord"):
         streams = [message.shown for message in d.everything() if message.streaming and not message.deleted]
         return streams + (["Slack's stop button"] if d.processing() else [])
@@ -86,12 +85,12 @@ def unfinished(d: Any) -> list[str]:
 
 
 def plain(texts: list[str]) -> list[str]:
-    """Without ids, which differ, and without the word that a message was begun anew."""
+    """The texts without ids, which differ, and without the note that a message was restarted."""
     return [re.sub(r"\d{15,}|`run \w+`", "ID", re.sub(r"\n?(-# )?↻ .*", "", text)) for text in texts]
 
 
 async def seen(d: Any, true: Callable[[], bool], seconds: float = PATIENCE_S) -> None:
-    """Wait for what only a data folder shows, and which tells nobody."""
+    """Wait for a condition on the data folder, by polling."""
     async with asyncio.timeout(seconds):
         while not true():
             assert d.process.alive, d.process.log()
@@ -105,9 +104,9 @@ def worked(d: Any, number: int) -> bool:
 
 
 async def struck(d: Any, case: Case, runs: int, whole: Callable[[], bool], held: Sequence[Gate] = ()) -> None:
-    """An outage begins; the runs end in it, and the process too perhaps; then it is over.
+    """Begin an outage, let the runs end in it, perhaps restart the process, and end the outage.
 
-    What is `held` stands still before the outage, while more or less of it is shown, and goes on in it.
+    The `held` answers pause before the outage, partly shown, and continue during it.
     """
     for gate in held:
         await asyncio.wait_for(gate.reached.wait(), PATIENCE_S)
@@ -145,7 +144,7 @@ async def answers(d: Any, case: Case) -> None:
     reference = await d.ask(ANA, QUESTION)
     await d.rest(1)
     paid = len(d.model.prompts)
-    talks = [await d.ask(ANA, QUESTION)]  # it is about to end, or has just ended
+    talks = [await d.ask(ANA, QUESTION)]  # the run is about to end, or has just ended
     await d.until(lambda: count(talks[0].said(), "the Night takes the next turn") == 1)
     held = [hold(d, (n + case.share) / (COPIES - 1)) for n in range(COPIES - 1)]
     talks += [await d.ask(ANA, QUESTION) for _ in held]
@@ -192,7 +191,7 @@ PLAYED: dict[str, Callable[[Any, Case], Awaitable[None]]] = {
 
 
 @pytest.mark.parametrize("case", [*cases("discord"), *cases("slack")], ids=str)
-async def test_what_ends_in_an_outage_is_shown_soon_after_it(case: Case, take: Take) -> None:
+async def test_a_run_that_ends_in_an_outage_is_shown_soon_after_it(case: Case, take: Take) -> None:
     await PLAYED[case.what](await take(case.platform), case)
 
 

@@ -19,7 +19,7 @@ REPLY = "“Put that lamp down before it goes out, and come here.”"
 
 
 async def told(d: OnDiscord, *, own: bool = True, permit: bool = True) -> DiscordTalk:
-    """A story with Mira and Bo in its cast, in whose space characters have their own names."""
+    """A story with Mira and Bo in its cast, in a space where characters have their own names."""
     if permit:
         d.guilds[0].permit("MANAGE_WEBHOOKS")
     else:
@@ -52,7 +52,7 @@ def spoken(talk: DiscordTalk, name: str) -> list[Any]:
     return [message for message in talk.messages() if message.author.name == name]
 
 
-async def test_a_character_has_a_name_and_a_picture_of_its_own(driver: OnDiscord) -> None:
+async def test_a_character_has_its_own_name_and_picture(driver: OnDiscord) -> None:
     d = driver
     talk = await told(d)
     await speak(d, talk, "speak Mira", Reply(pieces=[REPLY[:20], REPLY[20:], " @everyone <@1>"]))
@@ -66,16 +66,16 @@ async def test_a_character_has_a_name_and_a_picture_of_its_own(driver: OnDiscord
     choice = next(
         button.custom_id for button in message.buttons if str(button.custom_id).startswith("choice:")
     )
-    await d.discord.press(d.people[ANA], message, choice)  # under a webhook's message, too
+    await d.discord.press(d.people[ANA], message, choice)  # below a webhook's message, too
     await d.rest(runs + 1)
     await d.until(lambda: count(talk.said(), "The door swings open.") == 1)
-    assert spoken(talk, "Mira") == [message], "its buttons grey out where it stands"
+    assert spoken(talk, "Mira") == [message], "its buttons are greyed out in place"
     assert all(button.disabled for button in message.buttons if button.label == "Open the door.")
     assert len([hook for hook in d.discord.hooks.values() if hook.channel is d.channels[0]]) == 1
     d.check()
 
 
-async def test_everybody_replies_and_names_that_discord_refuses_are_bent(driver: OnDiscord) -> None:
+async def test_every_character_replies_and_refused_names_are_adapted(driver: OnDiscord) -> None:
     d = driver
     talk = await told(d)
     await speak(d, talk, "all", Reply("“One.”"), Reply("“Two.”"), Reply("“Three.”"))
@@ -89,7 +89,9 @@ async def test_everybody_replies_and_names_that_discord_refuses_are_bent(driver:
     d.check()
 
 
-async def test_without_the_permission_the_name_is_bold_and_that_is_said_once(driver: OnDiscord) -> None:
+async def test_without_the_permission_the_name_is_bold_and_the_reason_is_given_once(
+    driver: OnDiscord,
+) -> None:
     d = driver
     talk = await told(d, permit=False)
     await speak(d, talk, "speak Mira", Reply(pieces=[REPLY]))
@@ -102,7 +104,7 @@ async def test_without_the_permission_the_name_is_bold_and_that_is_said_once(dri
     d.check()
 
 
-async def test_where_it_is_not_switched_on_names_are_bold_and_nothing_is_said(driver: OnDiscord) -> None:
+async def test_names_are_bold_without_a_note_if_own_names_are_off(driver: OnDiscord) -> None:
     d = driver
     d.guilds[0].permit("MANAGE_WEBHOOKS")
     await switch(d, "off")
@@ -115,7 +117,7 @@ async def test_where_it_is_not_switched_on_names_are_bold_and_nothing_is_said(dr
     d.check()
 
 
-async def test_a_channel_full_of_webhooks_takes_no_other(driver: OnDiscord) -> None:
+async def test_a_channel_full_of_webhooks_gets_no_other(driver: OnDiscord) -> None:
     d = driver
     for n in range(15):
         d.discord.webhook(d.channels[0], f"News {n}", d.people[BIA])
@@ -125,12 +127,14 @@ async def test_a_channel_full_of_webhooks_takes_no_other(driver: OnDiscord) -> N
     await speak(d, talk, "speak Mira", Reply("“And now?”"))
     assert count(talk.said(), "**Mira**") == 2
     assert "15 webhooks" not in talk.said()[-1]
-    assert [refusal.code for refusal in d.discord.refused] == [30007], "it is not asked for with each message"
+    assert [refusal.code for refusal in d.discord.refused] == [30007], (
+        "the bot does not try again with each message"
+    )
     d.discord.refused.clear()
     d.check()
 
 
-async def test_a_webhook_deleted_in_the_middle_of_a_scene(driver: OnDiscord) -> None:
+async def test_a_scene_continues_after_its_webhook_is_deleted(driver: OnDiscord) -> None:
     d = driver
     talk = await told(d)
     d.guilds[0].permit("MANAGE_MESSAGES")
@@ -144,7 +148,7 @@ async def test_a_webhook_deleted_in_the_middle_of_a_scene(driver: OnDiscord) -> 
     d.discord.delete_webhook(hook)
     gate.set()
     await d.rest(runs + 1)
-    assert spoken(talk, "Mira") == [], "what is half there is taken away"
+    assert spoken(talk, "Mira") == [], "the unfinished message is deleted"
     (message,) = [message for message in talk.messages() if REPLY in message.text]
     assert message.author.name == "Sutradhar"
     assert "**Mira**" in message.text
@@ -154,11 +158,11 @@ async def test_a_webhook_deleted_in_the_middle_of_a_scene(driver: OnDiscord) -> 
     d.discord.refused.clear()
     await speak(d, talk, "speak Mira", Reply("“And now?”"))
     assert "deleted my webhook" not in talk.said()[-1]
-    assert spoken(talk, "Mira") == [], "none is made anew at once"
+    assert spoken(talk, "Mira") == [], "no new webhook is created at once"
     d.check()
 
 
-async def test_a_limit_of_the_webhook_is_waited_for(driver: OnDiscord) -> None:
+async def test_the_bot_waits_for_the_webhooks_rate_limit(driver: OnDiscord) -> None:
     d = driver
     talk = await told(d)
     await speak(d, talk, "speak Mira", Reply("“First.”"))
@@ -169,8 +173,8 @@ async def test_a_limit_of_the_webhook_is_waited_for(driver: OnDiscord) -> None:
 
 
 @pytest.mark.parametrize("lost", [False, True], ids=["before it is noted", "when nobody knows"])
-async def test_a_kill_after_the_first_words_doubles_nothing(lost: bool, driver: OnDiscord) -> None:
-    """Between the post and the edit; `lost`: Discord's answer to the post never came."""
+async def test_a_kill_after_the_first_words_duplicates_nothing(lost: bool, driver: OnDiscord) -> None:
+    """The kill comes between the post and the edit; `lost`: Discord's response to the post never arrived."""
     d = driver
     talk = await told(d)
     await speak(d, talk, "speak Mira", Reply("“First.”"))
@@ -192,7 +196,7 @@ async def test_a_kill_after_the_first_words_doubles_nothing(lost: bool, driver: 
     d.check()
 
 
-async def test_another_server_knows_nothing_of_it(driver: OnDiscord) -> None:
+async def test_another_server_is_not_affected(driver: OnDiscord) -> None:
     d = driver
     await told(d)
     other_channel = d.channels[1]
@@ -208,7 +212,7 @@ async def test_another_server_knows_nothing_of_it(driver: OnDiscord) -> None:
     d.check()
 
 
-async def test_a_players_words_have_the_name_and_the_picture_of_their_character(driver: OnDiscord) -> None:
+async def test_a_players_words_have_their_characters_name_and_picture(driver: OnDiscord) -> None:
     d = driver
     talk = await told(d)
     for name in ("Mira", "everyone"):
@@ -230,7 +234,7 @@ async def test_a_players_words_have_the_name_and_the_picture_of_their_character(
     card = next(button.custom_id for button in scene_message.buttons if "Stop card" in str(button.label))
     await d.discord.press(d.people[ANA], scene_message, card)
     await d.until(lambda: count(talk.said(), "We cheer.") == 0)
-    assert count(talk.said(), "I open the lid") == 2, "as asked for, and as hers"
+    assert count(talk.said(), "I open the lid") == 2, "once in the quoted request and once as her character's"
     d.model.queue += [Reply("The water is cold."), CHOICES]
     runs = len(d.states())
     await d.mention(BIA, talk, "Mira: I dive.")

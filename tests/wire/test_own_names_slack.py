@@ -49,7 +49,7 @@ async def slack(take: Any) -> OnSlack:
     return d
 
 
-async def test_a_character_has_a_name_and_a_picture_of_its_own(take: Any) -> None:
+async def test_a_character_has_its_own_name_and_picture(take: Any) -> None:
     d = await slack(take)
     d.teams[0].scopes.add(SCOPE)
     talk = await told(d)
@@ -68,7 +68,7 @@ async def test_a_character_has_a_name_and_a_picture_of_its_own(take: Any) -> Non
     d.check()
 
 
-async def test_everybody_replies_in_a_message_of_its_own(take: Any) -> None:
+async def test_every_character_replies_in_a_separate_message(take: Any) -> None:
     d = await slack(take)
     d.teams[0].scopes.add(SCOPE)
     talk = await told(d)
@@ -82,7 +82,7 @@ async def test_everybody_replies_in_a_message_of_its_own(take: Any) -> None:
     await d.until(lambda: count(talk.said(), "it continues after scene 2") == 1)
 
 
-async def test_without_the_scope_the_name_is_bold_and_that_is_said_once(take: Any) -> None:
+async def test_without_the_scope_the_name_is_bold_and_the_reason_is_given_once(take: Any) -> None:
     d = await slack(take)
     talk = await told(d)
     await speak(d, talk, "speak Mira", Reply(pieces=[REPLY]))
@@ -97,7 +97,7 @@ async def test_without_the_scope_the_name_is_bold_and_that_is_said_once(take: An
     d.check()
 
 
-async def test_a_kill_in_the_middle_of_a_reply_doubles_nothing(take: Any) -> None:
+async def test_a_kill_in_the_middle_of_a_reply_duplicates_nothing(take: Any) -> None:
     d = await slack(take)
     d.teams[0].scopes.add(SCOPE)
     talk = await told(d)
@@ -118,7 +118,7 @@ async def test_a_kill_in_the_middle_of_a_reply_doubles_nothing(take: Any) -> Non
     assert count(talk.said(), REPLY) == 1
 
 
-async def test_another_workspace_knows_nothing_of_it(take: Any) -> None:
+async def test_another_workspace_is_not_affected(take: Any) -> None:
     d = await slack(take)
     for team in d.teams:
         team.scopes.add(SCOPE)
@@ -131,7 +131,7 @@ async def test_another_workspace_knows_nothing_of_it(take: Any) -> None:
     d.check()
 
 
-async def test_a_players_words_have_the_name_and_the_picture_of_their_character(take: Any) -> None:
+async def test_a_players_words_have_their_characters_name_and_picture(take: Any) -> None:
     d = await slack(take)
     d.teams[0].scopes.add(SCOPE)
     talk = await told(d)

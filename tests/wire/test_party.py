@@ -40,18 +40,18 @@ async def driver(table: Any) -> AsyncIterator[Any]:
 
 
 def struck_on_slack_alone(d: Any) -> None:
-    """Strike what all platforms share on one of them in `make test-slow`, on both in `make test-kill`."""
+    """Skip shared cases on Discord in `make test-slow`; `make test-kill` runs them on both platforms."""
     if not ALL and not hasattr(d, "slack"):
         pytest.skip("make test-kill has it")
 
 
-async def test_a_session_zero_goes_on_after_a_kill(driver: Any) -> None:
+async def test_a_session_zero_continues_after_a_kill(driver: Any) -> None:
     d = driver
     talk = await d.ask(ANA, PREMISE, verb="story zero")
     await d.until(lambda: count(talk.said(), "What tone") == 1 and "eerie" in d.open_buttons(talk))
     await d.choose(BIA, talk, "eerie")
     await d.until(lambda: count(talk.said(), "Who is it for?") == 1 and "teen" in d.open_buttons(talk))
-    assert "eerie" not in d.open_buttons(talk), "what was answered cannot be pressed any more"
+    assert "eerie" not in d.open_buttons(talk), "answered questions cannot be pressed again"
     await d.choose(ANA, talk, "Back")
     await d.until(lambda: count(talk.said(), "So far: eerie") == 1 and "tender" in d.open_buttons(talk))
     await d.restart()
@@ -71,7 +71,7 @@ async def test_a_session_zero_goes_on_after_a_kill(driver: Any) -> None:
     d.check()
 
 
-async def test_a_whisper_is_read_by_two_people_alone(driver: Any) -> None:
+async def test_only_two_people_can_read_a_whisper(driver: Any) -> None:
     d = driver
     await d.restart()  # the limit on people's turns starts again
     before = len(d.model.prompts)
@@ -82,7 +82,7 @@ async def test_a_whisper_is_read_by_two_people_alone(driver: Any) -> None:
     await d.until(lambda: count(talk.said(), "is at the table") == 1)
     answer = await (await whispering(d, ANA, talk, f"{BIA}: {SECRET}"))
     await d.until(lambda: count(talk.said(), f"A whisper for {BIA}.") == 1)
-    if not hasattr(d, "slack"):  # there it is an answer to the window, which is gone
+    if not hasattr(d, "slack"):  # there it is a response to the window, which is gone
         await d.until(lambda: count(answer.said(), "Only") == 1)
     read = await d.choose(ANA, talk, "Read my whispers")
     await d.until(lambda: count(read.said(), SECRET) == 1)
@@ -104,7 +104,7 @@ async def test_a_whisper_is_read_by_two_people_alone(driver: Any) -> None:
 
 
 async def whispering(d: Any, person: str, talk: Any, text: str) -> Coroutine[Any, Any, Any]:
-    """What sends a whisper. In a thread on Slack everybody could read it: there a button opens a window for it."""
+    """Send a whisper; in a Slack thread, where everybody could read it, through a button and its window."""
     if not hasattr(d, "slack"):
         return d.command(person, "story whisper", talk=talk, text=text)  # type: ignore[no-any-return]
     for view in d.slack.views:
@@ -116,7 +116,7 @@ async def whispering(d: Any, person: str, talk: Any, text: str) -> Coroutine[Any
 
 
 async def struck(d: Any, chance: random.Random, asked: Coroutine[Any, Any, Any]) -> None:
-    """Kill the bot at some instant after it has taken the request in."""
+    """Kill the bot at some instant after it has stored the request."""
     before = len(d.states())
     answering = asyncio.create_task(asked)
     await seen(lambda: len(d.states()) > before)
@@ -130,7 +130,7 @@ def kept(d: Any, kind: str) -> int:
     return len(live(d.process.data / "sutradhar.db", f"SELECT id FROM story_nodes WHERE kind = '{kind}'"))
 
 
-async def test_what_a_party_does_is_done_once_whenever_the_bot_is_killed(driver: Any) -> None:
+async def test_every_action_of_a_table_happens_once_whenever_the_bot_is_killed(driver: Any) -> None:
     struck_on_slack_alone(driver)
     d, chance = driver, random.Random("party")
     await d.restart()  # the limit on people's turns starts again
@@ -174,7 +174,7 @@ async def test_what_a_party_does_is_done_once_whenever_the_bot_is_killed(driver:
     assert "Traceback" not in d.process.log(), d.process.log()
 
 
-async def test_a_turn_whose_time_is_up_is_passed_once_whenever_the_bot_is_killed(driver: Any) -> None:
+async def test_an_overdue_turn_is_skipped_once_whenever_the_bot_is_killed(driver: Any) -> None:
     struck_on_slack_alone(driver)
     d, chance = driver, random.Random("deadline")
     await d.restart()
@@ -190,8 +190,8 @@ async def test_a_turn_whose_time_is_up_is_passed_once_whenever_the_bot_is_killed
     await d.until(lambda: count(talk.said(), "The lamp burns.") == 1 and not d.model.queue)
     await d.command(ANA, "story deadline", talk=talk, span="2 days")
     await d.until(lambda: count(talk.said(), "a turn may take 2 days") == 1 and d.states().count("") == 0)
-    for n, passed in enumerate((BIA, ANA)):  # then all have been passed over, and it rests
-        # The next one's row, not the one before, which stays until its run is known to have begun.
+    for n, passed in enumerate((BIA, ANA)):  # then all players have been skipped, and the story pauses
+        # The next player's row; the previous one stays until its run has certainly begun.
         await d.until(lambda: waiting(d) == 1 and not left(d) and d.states().count("") == 0)
         due_now(d, n + 1)
         await asyncio.sleep(chance.random() * 1.5)
@@ -204,7 +204,7 @@ async def test_a_turn_whose_time_is_up_is_passed_once_whenever_the_bot_is_killed
 
 
 @pytest.mark.skipif(not ALL, reason="make test-kill has it")
-async def test_votes_whose_time_is_up_are_played_once_whenever_the_bot_is_killed(driver: Any) -> None:
+async def test_an_overdue_vote_is_played_once_whenever_the_bot_is_killed(driver: Any) -> None:
     d, chance, scenes = driver, random.Random("votes"), 0
 
     def writer(asked: dict[str, Any]) -> Reply:

@@ -26,7 +26,7 @@ async def d(take: Take) -> Any:
     return await take("slack on postgres")
 
 
-async def test_another_process_finishes_what_a_killed_one_was_answering(d: Any) -> None:
+async def test_another_process_finishes_the_answer_of_a_killed_one(d: Any) -> None:
     gate = d.model.hold()
     talk = await d.ask(ANA, QUESTION)
     await d.until(lambda: gate.reached.is_set())
@@ -63,7 +63,7 @@ async def test_a_frozen_process_loses_its_lease_and_leaves_when_it_wakes(d: Any)
     said = talk.said()
     os.kill(frozen.pid, signal.SIGCONT)
     assert await frozen.gone() == LOST
-    d.process.mark()  # what it says of its closed connections
+    d.process.mark()  # its messages about closed connections
     assert talk.said() == said
     assert count(said, "four hours of walking") == 1, said
     await frozen.start()
@@ -71,7 +71,7 @@ async def test_a_frozen_process_loses_its_lease_and_leaves_when_it_wakes(d: Any)
     d.check()
 
 
-async def test_what_is_asked_in_one_thread_is_answered_in_order(d: Any) -> None:
+async def test_questions_in_one_thread_are_answered_in_order(d: Any) -> None:
     talk = await d.ask(ANA, QUESTION)
     await d.until(lambda: d.states() == ["done"])
     d.model.queue += [Reply(f"The answer is number {n} [1].", delay_s=0.02) for n in range(6)]
@@ -84,7 +84,7 @@ async def test_what_is_asked_in_one_thread_is_answered_in_order(d: Any) -> None:
     d.check()
 
 
-async def test_a_waiting_and_a_running_answer_are_stopped_from_any_process(d: Any) -> None:
+async def test_any_process_can_stop_a_waiting_and_a_running_answer(d: Any) -> None:
     gate = d.model.hold()
     talk = await d.ask(ANA, QUESTION)
     await d.until(lambda: gate.reached.is_set())

@@ -1,4 +1,4 @@
-"""A story with a proxy on Discord: bound by a button, its messages are turns, its edits count, its originals do not."""
+"""A story with a proxy on Discord: a button binds it, its messages and edits count as turns, the originals do not."""
 
 from __future__ import annotations
 

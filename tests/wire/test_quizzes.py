@@ -27,7 +27,7 @@ WRITTEN = (
 
 
 def letter(talk: Any) -> str:
-    """The letter of the right answer, as shown under the question."""
+    """The letter of the right answer, in the order shown below the question."""
     lines = shown(talk).replace("*", "").replace("\\", "").splitlines()
     (right,) = {line.strip(" •-")[0] for line in lines if line.endswith("two ropes of different thickness")}
     return right
@@ -74,7 +74,7 @@ async def test_a_quiz_is_answered_ended_and_scored(platform: str, take: Take, tm
     assert "You have already answered question 1" in shown(again)
 
     ended = len(d.states())
-    if platform == "terminal":  # what was offered is forgotten there; what was asked is not
+    if platform == "terminal":  # offers are forgotten there, questions are not
         finished = await d.command(ANA, "course finish")
     else:
         finished = quiz
@@ -102,7 +102,7 @@ async def test_a_quiz_is_answered_ended_and_scored(platform: str, take: Take, tm
     d.check()
 
 
-# The engine notes that the answer's step is done, and is at it until the process is killed.
+# The engine is still storing that the answer's step is done when the process is killed.
 FOR_EVER = """
 CREATE TRIGGER for_ever BEFORE INSERT ON operation_outputs WHEN new.function_name = 'answered' BEGIN
 SELECT count(*) FROM (WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT i FROM n);
@@ -111,7 +111,7 @@ END
 
 
 @pytest.mark.parametrize("platform", on_one_of("discord", "slack", "terminal"))
-async def test_an_answer_that_is_kept_but_not_its_step_counts_once(
+async def test_an_answer_stored_without_its_step_counts_once(
     platform: str, take: Take, tmp_path: Path
 ) -> None:
     d = await take(platform)
@@ -147,6 +147,6 @@ def engine(d: Any, statement: str) -> None:
 
 
 def cards(d: Any) -> int:
-    """How many answers are kept."""
+    """The number of stored answers."""
     ((count,),) = live(d.process.data / "sutradhar.db", "SELECT count(*) FROM quiz_cards")
     return int(count)

@@ -1,4 +1,4 @@
-"""The stop card on Discord and Slack: used once, by anybody, while a scene is written, and across a kill -9."""
+"""The stop card on Discord and Slack: usable once, by anybody, during a scene, and across a kill -9."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def cards(d: Any) -> int:
     return len(live(d.process.data / "sutradhar.db", "SELECT id FROM story_nodes WHERE kind = 'stopcard'"))
 
 
-async def test_a_scene_is_taken_out_and_nobody_is_named(driver: Any) -> None:
+async def test_a_stop_card_removes_the_scene_and_names_nobody(driver: Any) -> None:
     d = driver
     d.model.queue += [Reply("The sea is flat."), CHOICES]
     talk = await d.ask(ANA, PREMISE, verb="story start")
@@ -59,11 +59,13 @@ async def test_a_scene_is_taken_out_and_nobody_is_named(driver: Any) -> None:
     assert count(talk.said(), "Spiders") == 0, talk.said()
     assert cards(d) == before + 1
     assert any("out of the story" in text for event in answers for text in event.said()), (
-        "the presser alone is told"
+        "the presser alone gets the note"
     )
     for post in talk.posts():
         assert not (GONE in post.text and (ANA in post.text or BIA in post.text)), post
-        assert "Nobody learns who played the card" not in post.text, "that stands where only they see it"
+        assert "Nobody learns who played the card" not in post.text, (
+            "the note is where only the presser sees it"
+        )
     d.model.queue += [Reply("The lamp burns on."), CHOICES]
     await d.choose(BIA, talk, "Continue")
     await d.until(lambda: count(talk.said(), "The lamp burns on.") == 1 and CARD in d.open_buttons(talk))
@@ -72,7 +74,7 @@ async def test_a_scene_is_taken_out_and_nobody_is_named(driver: Any) -> None:
     d.check()
 
 
-async def test_what_is_being_written_is_stopped_and_withdrawn(driver: Any) -> None:
+async def test_a_stop_card_stops_and_withdraws_an_unfinished_scene(driver: Any) -> None:
     d = driver
     d.model.queue += [Reply("The sea is flat again."), CHOICES]
     talk = await d.ask(ANA, PREMISE, verb="story start")
@@ -81,7 +83,7 @@ async def test_what_is_being_written_is_stopped_and_withdrawn(driver: Any) -> No
     await d.mention(ANA, talk, "I open the door.")
     await d.until(lambda: count(talk.said(), "Spiders") == 1)
     before = cards(d)
-    # The last message with the button is the one that is being written.
+    # The last message with the button is the unfinished one.
     await asyncio.gather(*(d.choose(person, talk, CARD) for person in (BIA, ANA) * 5))
     await d.until(lambda: count(talk.said(), GONE) == 1)
     gate.set()
@@ -95,7 +97,7 @@ async def test_what_is_being_written_is_stopped_and_withdrawn(driver: Any) -> No
     assert "Spiders" not in d.model.prompts[-1]
 
 
-async def test_mature_stories_are_told_where_only_adults_are(driver: Any) -> None:
+async def test_mature_stories_are_played_only_in_adult_channels(driver: Any) -> None:
     d = driver
     await d.restart()
     before = len(d.model.prompts)
@@ -127,7 +129,7 @@ def writer(asked: dict[str, Any], *, hold: bool = False) -> Reply:
     return Reply(scene, gates={8: asyncio.Event()} if hold else {})
 
 
-async def test_a_kill_at_any_moment_of_a_stop_card(driver: Any) -> None:
+async def test_a_stop_card_survives_a_kill_at_any_moment(driver: Any) -> None:
     d, chance = driver, random.Random("stop card")
     await d.restart()  # the limit on people's turns starts again
     d.model.script = writer

@@ -1,4 +1,4 @@
-"""Reminders on Discord and Slack: posted where they were asked for, once whatever is killed, calling only who asked."""
+"""Reminders on Discord and Slack: posted once despite kills, in the same place, pinging only their author."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ KILLS = 6
 
 
 def due_now(d: Any, minutes: int = 1) -> None:
-    """Let what is on the calendar have been due some minutes ago."""
+    """Make the scheduled posts due some minutes ago."""
     past = (datetime.now(UTC) - timedelta(minutes=minutes)).strftime("%Y-%m-%d %H:%M:%S.%f")
     with closing(sqlite3.connect(d.process.data / "sutradhar.db", timeout=60)) as database, database:
         database.execute("UPDATE schedules SET next_at = ?", [past])
 
 
 def left(d: Any) -> int:
-    """How many are still due."""
+    """The number of schedules that are still due."""
     now = datetime.now(UTC).strftime("%Y-%m-%d %H:%M:%S.%f")
     with closing(sqlite3.connect(d.process.data / "sutradhar.db", timeout=60)) as database:
         (count,) = database.execute("SELECT count(*) FROM schedules WHERE next_at <= ?", [now]).fetchone()
@@ -41,7 +41,7 @@ def reminders(d: Any) -> list[str]:
 
 
 @pytest.mark.parametrize("platform", ["discord", "slack"])
-async def test_a_reminder_calls_only_who_has_asked_to_be_called(platform: str, take: Take) -> None:
+async def test_a_reminder_pings_only_its_author(platform: str, take: Take) -> None:
     d = await take(platform)
     before = len(reminders(d))
     bia, cai = d.people[BIA], d.people[ANA]
@@ -58,7 +58,7 @@ async def test_a_reminder_calls_only_who_has_asked_to_be_called(platform: str, t
         assert posted.mentions == [bia]
         posted.mentions.clear()
         d.check()
-    else:  # in its blocks and in its plain form
+    else:  # in its blocks and in its text
         assert set(posted.mentions) == {f"<@{bia.id}>"}
         assert "Traceback" not in d.process.log()
 
@@ -117,8 +117,8 @@ async def test_a_reminder_is_posted_once_whenever_the_bot_is_killed(platform: st
     await d.command(ANA, "schedule reminder", text="Bring dice", when="in 300 days", every="week")
     await d.until(lambda: len(d.states()) == 1 and all(d.states()))
     for n in range(KILLS):
-        due_now(d, 2 * (KILLS - n))  # no two times within a minute: they would be the same
-        await asyncio.sleep(n * 0.4)  # the calendar looks at its start, and every five seconds
+        due_now(d, 2 * (KILLS - n))  # more than a minute apart, so that no two times are equal
+        await asyncio.sleep(n * 0.4)  # the calendar checks at its start and every five seconds
         await d.restart()
         await d.until(lambda: not left(d))
         await d.until(lambda: all(d.states()))

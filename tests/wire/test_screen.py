@@ -1,4 +1,4 @@
-"""The game master's screen on Discord and Slack: nobody else reads what is on it.
+"""The game master's screen on Discord and Slack: nobody else reads its content.
 
 A player uses the verbs that show something; all of them are tried in tests/works/story/test_screen_leaks.py.
 """
@@ -36,7 +36,7 @@ def found(text: str) -> list[str]:
 
 
 async def behind(d: Any, talk: Any, verb: str, **options: Any) -> Any:
-    """A command of the game master's: in the thread or, on Slack, which has none there, in a channel of theirs."""
+    """Give a command as the game master: in the thread or, on Slack, which has no commands there, in the channel."""
     if not hasattr(d, "slack"):
         return await d.command(ANA, verb, talk=talk, **options)
     row = next(row for row in TABLE if row.path == verb)
@@ -47,14 +47,14 @@ async def behind(d: Any, talk: Any, verb: str, **options: Any) -> Any:
 
 
 def given(row: Verb) -> dict[str, str]:
-    """What a verb needs."""
+    """The required values of a verb."""
     if row.argument is None or not row.argument.required:
         return {}
     return {row.argument.name: row.sample.partition(" --")[0].replace("'", "") or "bell"}
 
 
 @pytest.mark.parametrize("platform", ["discord", "slack"])
-async def test_what_is_behind_the_screen_is_seen_by_the_game_master_alone(platform: str, take: Take) -> None:
+async def test_only_the_game_master_sees_behind_the_screen(platform: str, take: Take) -> None:
     d = await take(platform)
     d.model.script = writes
     talk = await d.ask(ANA, PREMISE, verb="story start")
@@ -101,7 +101,7 @@ async def test_what_is_behind_the_screen_is_seen_by_the_game_master_alone(platfo
     await d.choose(ANA, again, "Play it")
     await d.until(lambda: f"An {SCENE} comes" in " ".join(read_by_others(d)))
     await over(d)
-    assert len(d.model.prompts) == asked, "it is played without the model"
+    assert len(d.model.prompts) == asked, "the rehearsed scene is played without another call"
     assert found(" ".join(read_by_others(d))) == [ROLLED, SCENE]
     assert "Traceback" not in d.process.log(), d.process.log()
     d.check()

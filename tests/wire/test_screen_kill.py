@@ -1,4 +1,4 @@
-"""kill -9 while a hidden roll is shown to the table, and while a tried scene is played: each is seen once."""
+"""kill -9 while a hidden roll is revealed, and while a rehearsed scene is played: people see each once."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Sizes = dict[str, int]
 
 
 def sizes(d: Any, talk: Any, words: str) -> Sizes:
-    """How much there is of all that a press adds to."""
+    """The counts of everything that a press adds."""
     return {
         "requests": len(d.runs()),
         "screen": len(live(d.process.data / "sutradhar.db", SCREEN)),
@@ -51,13 +51,13 @@ FEW = 2
 
 
 def instants(of: Mapping[str, Sizes], platform: str) -> list[str]:
-    """All of them; by default every platform has others."""
+    """The names of the instants: all with SUTRADHAR_KILLS=all, otherwise a few, different on each platform."""
     names = list(of)
     return names if ALL else names[platform == "slack" :: len(names) // FEW][:FEW]
 
 
 async def struck(d: Any, talk: Any, private: Any, label: str, words: str, grown: Sizes) -> Sizes:
-    """Press, kill the bot once there is so much more, start it, and wait for the end: what there is more of then."""
+    """Press, kill the bot once the counts have grown by `grown`, restart it and wait; returns the final growth."""
     before = sizes(d, talk, words)
 
     def reached() -> bool:
@@ -90,7 +90,7 @@ async def shown(d: Any, private: Any, label: str) -> None:
 
 
 @pytest.mark.parametrize("platform", ["discord", "slack"])
-async def test_a_hidden_roll_is_shown_once(platform: str, take: Take) -> None:
+async def test_a_hidden_roll_is_revealed_once(platform: str, take: Take) -> None:
     d = await take(platform)
     talk = await begun(d)
     for instant in instants(REVEALED, platform):
@@ -105,7 +105,7 @@ async def test_a_hidden_roll_is_shown_once(platform: str, take: Take) -> None:
 
 
 @pytest.mark.parametrize("platform", ["discord", "slack"])
-async def test_a_tried_scene_is_played_once(platform: str, take: Take) -> None:
+async def test_a_rehearsed_scene_is_played_once(platform: str, take: Take) -> None:
     d = await take(platform)
     talk = await begun(d)
     for instant in instants(PLAYED, platform):
@@ -117,7 +117,7 @@ async def test_a_tried_scene_is_played_once(platform: str, take: Take) -> None:
         asked = len(d.model.prompts)
         more = await struck(d, talk, private, "Play it", words, PLAYED[instant])
         assert more == {"requests": 2, "screen": 1, "acts": 1, "scenes": 1, "seen": 1}, instant
-        assert len(d.model.prompts) == asked, "it is played without the model"
+        assert len(d.model.prompts) == asked, "the rehearsed scene is played without another call"
         again = await d.choose(ANA, private, "Play it")
         await d.until(lambda: count(again.said(), "already been played") == 1)  # noqa: B023
     assert "Traceback" not in d.process.log(), d.process.log()

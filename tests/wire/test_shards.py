@@ -1,4 +1,4 @@
-"""Discord's shards of several processes on one Postgres: spread, taken over, moved, and none started too early."""
+"""Discord's shards across several processes on one Postgres: spread, taken over and moved, none started too early."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ CONNECTED_S = 10.0
 
 
 async def test_shards_are_spread_taken_over_and_given_back(fleet: Sharded) -> None:
-    """Four shards that start five seconds apart, of two processes; then of one, then of two again."""
+    """Four shards, started five seconds apart, on two processes, then on one, then on two again."""
     f = await fleet()
     a, b = await asyncio.gather(f.start(), f.start())
     await f.until(lambda: f.live() == [0, 1, 2, 3])
     await f.until(lambda: f.holders() == {a.pid: 2, b.pid: 2})
-    # Who joins first may have connected more than its part, before it hands them over.
+    # The first process may connect more than its share before it hands some over.
     await f.until(lambda: all(p.log(whole=True).count("has connected to Gateway") >= 2 for p in (a, b)))
     await f.until(lambda: f.live() == [0, 1, 2, 3])
     f.identified_apart()
@@ -29,7 +29,9 @@ async def test_shards_are_spread_taken_over_and_given_back(fleet: Sharded) -> No
     await f.until(lambda: f.ended(4))
     assert len({process for _, _, process in f.asked()}) == 2
     ran = f.ran()
-    assert [len(ran[shard]) for shard in range(4)] == [1, 1, 1, 1], "a run goes on where its shard is"
+    assert [len(ran[shard]) for shard in range(4)] == [1, 1, 1, 1], (
+        "a run continues in the process of its shard"
+    )
     assert len(set.union(*ran.values())) == 2
 
     await b.kill()
@@ -49,7 +51,7 @@ async def test_shards_are_spread_taken_over_and_given_back(fleet: Sharded) -> No
     c = await f.start()
     moving = asyncio.create_task(f.holding(c.pid, 2))
     asked = 8
-    while not moving.done():  # a move loses no event, and lets none be answered twice
+    while not moving.done():  # a move neither loses an event nor lets it be answered twice
         await f.ask(asked % 4)
         asked += 1
         await asyncio.sleep(0.4)
@@ -81,8 +83,8 @@ async def test_one_shard_is_taken_over_within_ten_seconds(fleet: Sharded) -> Non
     assert f.holders() == {b.pid: 1}
 
 
-async def test_a_process_that_is_asked_to_leave_hands_over_first(fleet: Sharded) -> None:
-    """What is asked while one process of two is restarted is answered once."""
+async def test_a_process_hands_its_shards_over_before_it_leaves(fleet: Sharded) -> None:
+    """Questions during the restart of one of two processes are answered once."""
     f = await fleet(shards=2, max_concurrency=16)
     a, b = await asyncio.gather(f.start(), f.start())
     await f.until(lambda: f.live() == [0, 1])
@@ -101,7 +103,7 @@ async def test_a_process_that_is_asked_to_leave_hands_over_first(fleet: Sharded)
     assert told == asked, (told, asked)
 
 
-async def test_shards_that_are_set_by_hand_stay_where_they_are(fleet: Sharded) -> None:
+async def test_configured_shards_stay_where_they_are(fleet: Sharded) -> None:
     f = await fleet(shards=2, max_concurrency=16)
     text = f.config.read_text(encoding="utf-8")
     f.config.write_text(text.replace("[discord]\n", "[discord]\nshard_count = 2\nshard_ids = [0, 1]\n"))

@@ -24,7 +24,7 @@ PLAN, TRIED = "The word is zanzibar.", "The okapi calls."
 
 @pytest_asyncio.fixture(loop_scope="module", params=["discord", "slack"])
 async def d(request: pytest.FixtureRequest, tmp_path: Any) -> AsyncIterator[Any]:
-    """A table whose scenes are looked into."""
+    """A table where the extractor reads the scenes."""
     shared: SharedBot[Any] = SharedBot(tmp_path, *PLATFORMS[request.param], tables=1, extract=True)
     driver = await shared.table()
     yield driver
@@ -40,7 +40,7 @@ async def begun(d: Any) -> Any:
     return talk
 
 
-async def test_the_buttons_of_a_sheet_change_it_in_its_own_message(d: Any) -> None:
+async def test_a_sheets_buttons_change_it_in_its_own_message(d: Any) -> None:
     talk = await begun(d)
     for options in ({"template": "5e"}, {"character": "Mira", "change": "hp 12/12"}):
         await d.command(ANA, "story sheet", talk=talk, **options)
@@ -59,11 +59,11 @@ async def test_the_buttons_of_a_sheet_change_it_in_its_own_message(d: Any) -> No
     await d.fill(ANA, talk, window, "hp -1; +wet")
     await d.until(lambda: any("10/12" in text and "Conditions" in text for text in sheet.said()))
     await over(d)
-    assert count(sheet.said(), "Attribute") == 1, "the sheet itself has changed"
+    assert count(sheet.said(), "Attribute") == 1, "the stored sheet has changed"
     d.check()
 
 
-async def test_what_a_scene_did_is_applied_or_ignored_by_a_press(d: Any) -> None:
+async def test_a_press_applies_or_ignores_a_scenes_changes(d: Any) -> None:
     talk = await begun(d)
     for options in ({"template": "5e"}, {"character": "Mira", "change": "hp 12/12"}):
         await d.command(ANA, "story sheet", talk=talk, **options)
@@ -95,7 +95,7 @@ async def test_what_a_scene_did_is_applied_or_ignored_by_a_press(d: Any) -> None
 
 
 async def filled(d: Any, window: Any, text: str) -> Any:
-    """Send a window of the screen; what Ana alone reads for it."""
+    """Submit a window of the screen; returns what Ana alone sees."""
     if not hasattr(d, "slack"):
         return await d.fill(ANA, None, window, text)
     mine = d.told(d.people[ANA], d.channels[0])
@@ -103,7 +103,7 @@ async def filled(d: Any, window: Any, text: str) -> Any:
     return mine
 
 
-async def test_the_buttons_of_the_screen_are_for_the_game_master_alone(d: Any) -> None:
+async def test_only_the_game_master_can_press_the_screens_buttons(d: Any) -> None:
     talk = await begun(d)
     screen = await behind(d, talk, "story screen")
 

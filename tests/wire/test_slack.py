@@ -1,4 +1,4 @@
-"""What only Slack has: threads that are held, its own stop button, windows, the Home tab, organisations, removal."""
+"""What only Slack has: its own stop button, shortcuts, windows, the Home tab, organisations, and removing the app."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def under(d: OnSlack, root: Message) -> SlackTalk:
 
 
 def filled(view: View, text: str) -> dict[str, dict[str, Any]]:
-    """The first thing that can be typed into, with a text in it."""
+    """Values for the window: the text in its first text field."""
     block, element = next(
         (block, element) for block, element in held(view.blocks) if element["type"] == "plain_text_input"
     )
@@ -45,11 +45,11 @@ async def test_slacks_own_stop_button_stops_in_the_middle_of_an_answer(d: OnSlac
     await d.until(lambda: count(talk.said(), "Sentence 9 ") == 1)
     assert talk.root is not None
     assert d.processing()
-    # Words that are on their way may meet the stream that Slack has ended.
+    # Words sent meanwhile may reach the stream that Slack has ended.
     d.unavoidable |= {("chat.appendStream", "stopped_by_user")}
     await d.slack.stop_session(d.people[ANA], talk.root)
     await d.until(lambda: d.states() == ["stopped"])
-    # Slack has taken its button away itself, so that it does not say when the end is shown.
+    # Slack removes its button itself, so the button does not show when the end is displayed.
     await d.until(lambda: "What was shown so far is kept" in talk.said()[-1])
     await d.until(lambda: not [message for message in talk.messages() if message.streaming])
     # If words were refused, their stream ended first, and the status follows the last edit.
@@ -57,7 +57,7 @@ async def test_slacks_own_stop_button_stops_in_the_middle_of_an_answer(d: OnSlac
     d.check()
 
 
-async def test_a_mention_opens_a_thread_that_the_bot_holds_from_then_on(d: OnSlack) -> None:
+async def test_a_mention_opens_a_thread_whose_replies_need_no_mention(d: OnSlack) -> None:
     root = await d.slack.say(d.people[ANA], d.channels[0], QUESTION, mention=True)
     await d.rest(1)
     talk = under(d, root)
@@ -66,11 +66,11 @@ async def test_a_mention_opens_a_thread_that_the_bot_holds_from_then_on(d: OnSla
     await d.rest(2)
     assert count(talk.said(), "the Night takes the next turn") == 2
     assert QUESTION in d.model.prompts[-1]
-    assert not d.channel().said(), "nothing of it stands in the channel itself"
+    assert not d.channel().said(), "nothing of it is in the channel itself"
     d.check()
 
 
-async def test_what_people_say_among_themselves_is_theirs(d: OnSlack) -> None:
+async def test_the_bot_ignores_people_who_talk_among_themselves(d: OnSlack) -> None:
     root = await d.slack.say(d.people[BIA], d.channels[0], "Who brings the crisps on Friday?")
     await d.slack.say(d.people[ANA], d.channels[0], "I do, if we play until ten.", thread=root)
     asked = await d.ask(ANA, QUESTION)
@@ -81,7 +81,7 @@ async def test_what_people_say_among_themselves_is_theirs(d: OnSlack) -> None:
     d.check()
 
 
-async def test_a_mention_in_a_thread_of_others_knows_what_was_said_there(d: OnSlack) -> None:
+async def test_a_mention_in_a_thread_of_others_includes_its_messages(d: OnSlack) -> None:
     root = await d.slack.say(d.people[BIA], d.channels[0], "How many hours of walking does a candle burn?")
     await d.slack.say(d.people[ANA], d.channels[0], "Two, I believe.", thread=root)
     await d.slack.say(d.people[ANA], d.channels[0], "who of us is right?", thread=root, mention=True)
@@ -101,12 +101,12 @@ async def test_a_deleted_question_is_not_read_again_in_its_thread(d: OnSlack) ->
     await d.delete(talk, QUESTION)
     await d.say(ANA, talk, "and while standing?")
     await d.rest(3)
-    assert QUESTION not in d.model.prompts[-1], "what was taken back is not read again"
+    assert QUESTION not in d.model.prompts[-1], "deleted words are not read again"
     d.check()
 
 
-async def test_a_command_where_the_bot_is_not(d: OnSlack) -> None:
-    """The answer goes to the direct messages; in the channel only Ana sees a note."""
+async def test_a_command_in_a_channel_without_the_bot_is_answered_in_direct_messages(d: OnSlack) -> None:
+    """In the channel, Ana alone sees a note."""
     ana, private = d.people[ANA], d.teams[0].channel("elsewhere", private=True, bot=False)
     dm = d.teams[0].dm(ana)
     talk, private_talk = d.next(dm, QUESTION), d.told(ana, private)
@@ -119,7 +119,7 @@ async def test_a_command_where_the_bot_is_not(d: OnSlack) -> None:
     d.check()
 
 
-async def test_the_shortcut_of_a_message_asks_about_it(d: OnSlack) -> None:
+async def test_the_message_shortcut_asks_about_the_message(d: OnSlack) -> None:
     ana = d.people[ANA]
     message = await d.slack.say(d.people[BIA], d.channels[0], QUESTION)
     await d.slack.shortcut(ana, "ask_about", message)
@@ -130,7 +130,7 @@ async def test_the_shortcut_of_a_message_asks_about_it(d: OnSlack) -> None:
     d.check()
 
 
-async def test_the_global_shortcut_asks_in_the_direct_conversation(d: OnSlack) -> None:
+async def test_the_global_shortcut_asks_in_direct_messages(d: OnSlack) -> None:
     ana = d.people[ANA]
     talk = d.next(d.teams[0].dm(ana), QUESTION)
     await d.slack.global_shortcut(ana, "ask")
@@ -152,7 +152,7 @@ async def test_a_command_without_its_question_asks_for_it(d: OnSlack) -> None:
     d.check()
 
 
-async def test_the_home_tab_shows_ones_own_sessions(d: OnSlack) -> None:
+async def test_the_home_tab_shows_the_persons_own_sessions(d: OnSlack) -> None:
     await d.ask(ANA, QUESTION)
     await d.rest(1)
     for person in (ANA, BIA):
@@ -164,7 +164,7 @@ async def test_the_home_tab_shows_ones_own_sessions(d: OnSlack) -> None:
     d.check()
 
 
-async def test_a_person_whose_slack_is_portuguese(d: OnSlack) -> None:
+async def test_a_person_whose_slack_is_portuguese_gets_portuguese_answers(d: OnSlack) -> None:
     bia = d.teams[0].user("Bia", locale="pt-BR")
     talk = d.next(d.channels[0], QUESTION)
     await d.typed(bia, d.channels[0], "rules ask", QUESTION)
@@ -178,7 +178,7 @@ async def test_a_person_whose_slack_is_portuguese(d: OnSlack) -> None:
     d.check()
 
 
-async def test_nobody_is_called_by_what_a_model_writes(d: OnSlack) -> None:
+async def test_a_models_words_ping_nobody(d: OnSlack) -> None:
     calls = "<!channel> <!here|here> <@U099100001> <!subteam^S0991|x> @channel [x](<!everyone>) "
     d.model.queue.append(
         Reply(f"{calls}\n\n| a | b |\n|---|---|\n| {calls}| 1 |\n\n- {calls}[1]", delay_s=0.01)
@@ -199,7 +199,7 @@ async def test_nobody_is_called_by_what_a_model_writes(d: OnSlack) -> None:
 
 
 @pytest.mark.slow
-async def test_a_workspace_that_takes_the_app_out_and_in_again(take: Take) -> None:
+async def test_a_workspace_can_remove_the_app_and_install_it_again(take: Take) -> None:
     d: OverHttp = await take("slack over http")
     assert (await d.ask(ANA, QUESTION, table=1)).channel is d.channels[1]
     await d.rest(1)
@@ -219,7 +219,7 @@ async def test_a_workspace_that_takes_the_app_out_and_in_again(take: Take) -> No
 
 
 @pytest.mark.slow
-async def test_an_organisation_that_installed_the_app_as_a_whole(opened: Opened) -> None:
+async def test_an_organisations_installation_serves_all_its_workspaces(opened: Opened) -> None:
     d: OnSlack = await opened(platform="slack in an organisation")
     d.model.usual = Reply(status=500)
     first, second = await d.ask(ANA, QUESTION), await d.ask(ANA, QUESTION, table=1)
@@ -233,7 +233,7 @@ async def test_an_organisation_that_installed_the_app_as_a_whole(opened: Opened)
 
 
 @pytest.mark.parametrize("place", ["channel", "thread", "direct"])
-async def test_what_comes_on_both_sockets_and_again_is_answered_once(place: str, d: OnSlack) -> None:
+async def test_an_event_on_two_sockets_and_redelivered_is_answered_once(place: str, d: OnSlack) -> None:
     slack, ana, channel = d.slack, d.people[ANA], d.channels[0]
     thread: Any = None
     if place == "thread":

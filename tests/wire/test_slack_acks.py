@@ -28,9 +28,9 @@ async def d(take: Take) -> OnSlack:
 
 
 async def roll(d: OnSlack, people: list[User]) -> None:
-    """These people give a command at the same moment; each is acknowledged and answered.
+    """Let these people give a command at the same moment, and check that each is acknowledged and answered.
 
-    Each alone: in a channel all would wait for their second.
+    Each uses direct messages: in one channel, Slack would accept only one post a second.
     """
     asked = await asyncio.gather(
         *(d.typed(person, d.channels[0], "rules roll", "1d1", private=True) for person in people)
@@ -41,7 +41,7 @@ async def roll(d: OnSlack, people: list[User]) -> None:
 
 async def test_a_hundred_commands_at_once_are_acknowledged_in_time(d: OnSlack) -> None:
     people = d.crowd(AT_ONCE)
-    for _ in range(3):  # at first they are new to the bot, which asks Slack who they are
+    for _ in range(3):  # at first the bot does not know them, and looks them up
         await roll(d, people)
     d.check()
 
@@ -58,7 +58,7 @@ async def test_mentions_are_acknowledged_while_others_are_being_answered(d: OnSl
         )
     )
     deliveries = [sent for message in messages for sent in message.sent]
-    assert len(deliveries) == 2 * len(people), "each mention is told of twice"
+    assert len(deliveries) == 2 * len(people), "each mention is two events"
     assert not [sent for sent in deliveries if sent.acked is None]
     await roll(d, people)
     await d.rest(2 * len(people))

@@ -1,4 +1,4 @@
-"""Faults on the way to Slack: in the end the same answer is shown, once and complete.
+"""Faults on the way to Slack: at the end the same answer is shown, once and complete.
 
 A sample by default, all with SUTRADHAR_KILLS=all.
 """
@@ -39,7 +39,7 @@ ERRORS: dict[str, tuple[str, ...]] = {
 
 
 def calls() -> Iterator[Any]:
-    """Each method that fails in each way."""
+    """Each method with each kind of fault."""
     for error, methods in ERRORS.items():
         for method in methods:
             yield pytest.param(failing(method, error=error), id=f"{method} {error}")
@@ -58,12 +58,12 @@ def failing(method: str, **how: Any) -> Fault:
 
 
 async def drop(d: OnSlack) -> None:
-    """Both sockets, without a word."""
+    """Cut both sockets without a closing handshake."""
     await d.slack.drop(rude=True)
 
 
 async def refresh(d: OnSlack) -> None:
-    """Slack renews a connection now and then, and says so."""
+    """Slack announces that it renews a connection, as it does now and then."""
     await d.slack.disconnect("refresh_requested")
 
 
@@ -72,14 +72,14 @@ async def warn(d: OnSlack) -> None:
 
 
 async def expire(d: OnSlack) -> None:
-    """The stream is over, as after five minutes."""
+    """End the stream, as Slack does after five minutes."""
     for message in d.everything():
         if message.streaming:
             d.slack.expire(message)
 
 
 async def nothing(d: OnSlack) -> None:
-    """What is left once its stream may not be begun: a message that is edited."""
+    """Refuse streams: the answer is then a message that is edited."""
     d.slack.fail("chat.startStream", error="unknown_method", times=9)
 
 
@@ -115,7 +115,7 @@ async def d(take: Take) -> OnSlack:
 
 
 @pytest.mark.parametrize("fault", some(MIDDLE))
-async def test_an_answer_is_whole_after_a_fault_in_the_middle_of_it(fault: Fault, d: OnSlack) -> None:
+async def test_an_answer_is_complete_after_a_fault_in_the_middle_of_it(fault: Fault, d: OnSlack) -> None:
     gate = d.model.hold()
     talk = await d.ask(ANA, QUESTION)
     await d.until(lambda: count(talk.said(), "A candle burns for") == 1)
@@ -127,17 +127,17 @@ async def test_an_answer_is_whole_after_a_fault_in_the_middle_of_it(fault: Fault
 @pytest.mark.parametrize(
     "fault", some(BEFORE, pytest.param(failing(SESSIONS, error="unknown_method"), id=FIRST))
 )
-async def test_a_fault_before_the_answer_has_begun(fault: Fault, d: OnSlack) -> None:
+async def test_an_answer_is_complete_after_a_fault_before_it(fault: Fault, d: OnSlack) -> None:
     gate = d.model.hold(at=0)
     await fault(d)
-    await d.slack.connected(1)  # a command comes but once
+    await d.slack.connected(1)  # Slack sends a command only once
     talk = await d.ask(ANA, QUESTION)
     gate.set()
     await whole(d, talk)
 
 
 @pytest.mark.parametrize("fault", some(UPDATED))
-async def test_a_fault_in_the_middle_of_an_answer_that_is_no_stream(fault: Fault, d: OnSlack) -> None:
+async def test_an_edited_answer_is_complete_after_a_fault(fault: Fault, d: OnSlack) -> None:
     await nothing(d)
     gate = d.model.hold()
     talk = await d.ask(ANA, QUESTION)
@@ -147,7 +147,7 @@ async def test_a_fault_in_the_middle_of_an_answer_that_is_no_stream(fault: Fault
     await whole(d, talk)
 
 
-async def test_a_question_that_waits_takes_no_message_of_the_answer_before_it(d: OnSlack) -> None:
+async def test_a_waiting_question_uses_no_message_of_the_previous_answer(d: OnSlack) -> None:
     gate = d.model.hold()
     talk = await d.ask(ANA, QUESTION)
     await d.until(lambda: count(talk.said(), "A candle burns for") == 1)
@@ -172,12 +172,12 @@ async def whole(d: OnSlack, talk: SlackTalk) -> None:
     assert count(texts, "the Night takes the next turn") == 1, texts
     assert not [post for post in talk.posts() if "stop" in post.actions]
     assert not [message for message in d.everything() if message.streaming]
-    assert len(d.channel().posts()) == 1, "one line says who asked what"
+    assert len(d.channel().posts()) == 1, "one line names the asker and the question"
     await d.slack.connected(CONNECTIONS)
     d.slack.faults.waiting.clear()
     await d.mention(ANA, talk, "and while running?")
     await d.rest(2)
     assert count(talk.said(), "four hours of walking or") == 2
     assert len(d.model.prompts) == 2
-    assert not d.slack.limited, "a limit that was told of is not run into again"
+    assert not d.slack.limited, "a known rate limit is not hit again"
     assert "Traceback" not in d.process.log(), d.process.log()

@@ -1,6 +1,6 @@
-"""kill -9 on Slack, from the command to the last edit: the same run ends in the same messages, nothing paid twice.
+"""kill -9 on Slack from the command to the last edit: the run continues in the same messages, nothing is paid twice.
 
-`make test-slow` tells half of the slow stories here and the other half on Discord; `make test-kill` tells all on both.
+`make test-slow` runs half of the slow stories here and the other half on Discord; `make test-kill` runs all on both.
 """
 
 from __future__ import annotations
@@ -56,13 +56,13 @@ async def test_a_killed_answer_is_finished_in_its_messages(
         await d.kill()
         kept = kept or calls_when_kept(d, paid)
     await d.begin(d.process)
-    if not stored:  # it was never acknowledged, so Ana was told that nothing came of it
+    if not stored:  # it was never acknowledged, so Slack showed Ana that it failed
         assert asked.acked is None
         talk = await d.ask(ANA, QUESTION)
     await d.rest(2)
     same(d, talk, reference)
     calls = len(d.model.prompts) - paid
-    assert 1 <= calls <= (kept or 1 + len(shares)), "a call that had finished is not paid again"
+    assert 1 <= calls <= (kept or 1 + len(shares)), "a finished call is not paid again"
     settled(d, calls)
 
 
@@ -81,11 +81,11 @@ PLACES: dict[str, Callable[[OnSlack, SlackTalk], bool]] = {
 
 
 @pytest.mark.parametrize("place", PLACES if ALL else ("kept", "closed"))
-async def test_a_kill_at_any_stage_loses_no_answer(place: str, d: OnSlack) -> None:
+async def test_an_answer_survives_a_kill_at_any_stage(place: str, d: OnSlack) -> None:
     reference = await d.ask(ANA, QUESTION)
     await d.rest(1)
     talk = d.next(d.channels[0], QUESTION)
-    if place == "streaming":  # a channel takes a message a second, and by then a quick answer is whole
+    if place == "streaming":  # a channel accepts a message a second, and a quick answer is complete by then
         d.model.queue.append(Reply(ANSWER, delay_s=0.2))
     asking = asyncio.create_task(d.typed(d.people[ANA], d.channels[0], "rules ask", QUESTION))
     async with asyncio.timeout(PATIENCE_S):
@@ -110,7 +110,7 @@ async def asked_and_struck(d: OnSlack, after_s: float) -> tuple[SlackTalk, Any]:
 
 
 def same(d: OnSlack, talk: SlackTalk, reference: SlackTalk) -> None:
-    """Check that the second answer is shown like the first one, once, under one line that says who asked what."""
+    """Check that the second answer looks like the first, once, under one line that names the asker and the question."""
     assert plain(talk.said()) == plain(reference.said())
     assert len(d.channel().posts()) == 2
     ended(d)
@@ -128,7 +128,7 @@ def plain(texts: list[str]) -> list[str]:
 
 
 @pytest.mark.parametrize("seed", range(4 if ALL else 1))
-async def test_a_private_answer_goes_on_between_the_two(seed: int, d: OnSlack) -> None:
+async def test_a_private_answer_continues_in_direct_messages(seed: int, d: OnSlack) -> None:
     d.model.hold(at=18 + 2 * seed)
     talk = await d.ask(ANA, QUESTION, private=True)
     await d.until(lambda: count(talk.said(), "A candle burns for") == 1)
@@ -141,8 +141,8 @@ async def test_a_private_answer_goes_on_between_the_two(seed: int, d: OnSlack) -
     ended(d)
 
 
-async def test_what_was_said_while_nobody_was_there_is_answered_once(d: OnSlack) -> None:
-    """Slack delivers again what nobody acknowledged: a mention as two events, a reply in a thread that is held."""
+async def test_messages_during_an_absence_are_answered_once(d: OnSlack) -> None:
+    """Slack redelivers unacknowledged events: a mention is two events, a reply in the bot's thread is one."""
     slack = d.slack
     slack.redelivery = (0.0, *[0.5] * 600)
     talk = await d.ask(ANA, QUESTION)
@@ -160,14 +160,14 @@ async def test_what_was_said_while_nobody_was_there_is_answered_once(d: OnSlack)
     ended(d)
 
 
-async def test_a_stopped_answer_is_not_brought_back(d: OnSlack) -> None:
+async def test_a_stopped_answer_stays_stopped(d: OnSlack) -> None:
     d.model.hold()
     talk = await d.ask(ANA, QUESTION)
     await d.until(lambda: count(talk.said(), "A candle burns for") == 1)
     await d.press(ANA, talk, "stop")
     await d.until(lambda: d.states() == ["stopped"])
     await d.restart()
-    # A kill between a run's end and Slack's being told of it leaves Slack's own stop button until the next run ends.
+    # A kill after a run's end, before Slack learns of it, leaves Slack's own stop button until the next run ends.
     await d.until(lambda: not [message for message in talk.messages() if message.streaming])
     await d.until(lambda: bool([line for line in talk.said() if "What was shown so far is kept" in line]))
     await d.mention(ANA, talk, "and while running?")
@@ -177,7 +177,7 @@ async def test_a_stopped_answer_is_not_brought_back(d: OnSlack) -> None:
     ended(d)
 
 
-async def test_answers_in_several_channels_all_go_on(d: OnSlack) -> None:
+async def test_answers_in_several_channels_all_continue(d: OnSlack) -> None:
     d.channels += [d.teams[0].channel(f"table-{n}") for n in range(4)]
     d.teams += [d.teams[0]] * 4
     d.tables += [d.people] * 4

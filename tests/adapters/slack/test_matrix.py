@@ -43,9 +43,8 @@ def door(at: Table, monkeypatch: pytest.MonkeyPatch) -> Iterator[Door]:
     # The table's works are scripts; the story work checks the buttons of stories itself.
     works = {**at.app.works, "story": at.app.works["rules"]}
     monkeypatch.setattr(at.app.dispatcher, "_works", works)
-    monkeypatch.setattr(
-        at.app.dispatcher, "check", nothing
-    )  # checks of a window's text, before the rules are checked
+    # The check of a window's text comes before the rules.
+    monkeypatch.setattr(at.app.dispatcher, "check", nothing)
     door = Door(at.app)
     door.touch = at.slack.touch
     yield door

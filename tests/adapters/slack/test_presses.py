@@ -105,7 +105,7 @@ async def test_nobody_else_can_press_buttons_of_a_private_answer(
 
 
 def _label(message: Message, label: str) -> str:
-    """The thumb's label as Slack shows it."""
+    """ "up" if the message has thumbs, otherwise the label."""
     thumbs = [
         element
         for block in message.blocks
