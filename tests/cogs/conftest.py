@@ -23,7 +23,7 @@ async def world(tmp_path_factory: pytest.TempPathFactory) -> AsyncGenerator[Worl
     app.attach(Platform("discord", record.view))
     await app.start()
     client = Client(app, settings)
-    # Not simcord.run, which wants to leave in the very context that it was entered in; a fixture does not.
+    # Not simcord.run, which must exit in the context where it was entered; a fixture does not.
     env = simcord.Env(client, shard_count=1, settle_timeout=60)
     await env.start()
     try:
@@ -40,7 +40,7 @@ def table(world: World) -> Table:
 
 
 class NoApplication:
-    """Commands are looked at, not performed."""
+    """An application that performs no commands: these tests only inspect them."""
 
     sure = None
 
@@ -50,7 +50,7 @@ class NoApplication:
 
 @pytest_asyncio.fixture
 async def client(tmp_path: Path) -> Sutradhar:
-    """The client with its commands, as it is before it logs in."""
+    """The client with its commands before it logs in."""
     app: Any = NoApplication()
     made = Sutradhar(app, config(tmp_path))
     await made.furnish()

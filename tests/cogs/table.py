@@ -1,6 +1,6 @@
-"""A table at which people play: a guild of the simulated Discord, the real client and a real application.
+"""A table where people play: a guild of the simulated Discord, the real client and a real application.
 
-Answers are recorded rather than shown: what is looked at here is how requests come in.
+Answers are recorded rather than shown: these tests are about incoming requests.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from tests.fakes.scripted_app import Recorder
 
 
 class Record(Recorder):
-    """The recorder, with the requests in the order in which they were begun."""
+    """The recorder, with the requests in the order of their start."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -39,7 +39,7 @@ class Record(Recorder):
 
 
 class Client(Sutradhar):
-    """The real client but for its views."""
+    """The real client, except for its views."""
 
     async def setup_hook(self) -> None:
         await self.furnish()
@@ -47,7 +47,7 @@ class Client(Sutradhar):
 
 
 class World:
-    """One application and one connection, shared by the tests of a module; each sits at a table of its own."""
+    """One application and one connection, shared by a module's tests; each test has its own table."""
 
     def __init__(self, app: App, config: Config, env: simcord.Env, client: Client, record: Record) -> None:
         self.app = app
@@ -63,7 +63,7 @@ class World:
 
 
 class Table:
-    """A guild "Table" with a channel "general", where Ana plays and Bia is in charge."""
+    """A guild "Table" with a channel "general", where Ana plays and Bia is an admin."""
 
     def __init__(self, world: World) -> None:
         self.world = world
@@ -81,7 +81,7 @@ class Table:
 
     @property
     def requests(self) -> list[Request]:
-        """What has been asked since the table was set."""
+        """The requests since the table was made."""
         return self.world.record.requests[self._before :]
 
     @property
@@ -95,14 +95,14 @@ class Table:
         return origin_of(self.asked.origin)
 
     def thread(self) -> ChannelHandle:
-        """A thread that somebody opened in the channel."""
+        """A thread that a person opened in the channel."""
         made = self.env.backend.create_thread(self.general.id, "A thread", self.ana.id)
         return next(thread for thread in self.general.threads if thread.id == made.id)
 
     async def say(
         self, who: MemberActor, text: str, *, channel: ChannelHandle | None = None, **more: Any
     ) -> int:
-        """A message that mentions the bot; its id."""
+        """Write a message that mentions the bot; returns its id."""
         assert self.world.client.user is not None
         message_id = await who.send(
             channel or self.general, f"{self.world.client.user.mention} {text}", **more
@@ -112,7 +112,7 @@ class Table:
     async def deliver(
         self, type: InteractionType, data: Any, *, by: int | None = None, **changes: Any
     ) -> InteractionResult:
-        """An interaction as the gateway delivers it, with changes that an actor could not make."""
+        """Deliver an interaction as the gateway does, with changes that the simulation's actors cannot make."""
         record, payload = base_payload(
             self.env.backend,
             type=type,
@@ -135,7 +135,7 @@ class Table:
         return result
 
     async def ended(self) -> None:
-        """Wait until everything that was asked at this table has ended."""
+        """Wait until all requests of this table have ended."""
         for request in self.requests:
             await self.world.app.ended(request.id)
 
@@ -151,7 +151,7 @@ def command(path: str, **options: object) -> dict[str, Any]:
 
 
 def said(result: InteractionResult) -> str:
-    """The one sentence that an interaction was answered with, for the person alone."""
+    """The only sentence of an interaction's ephemeral answer."""
     messages = [message for message in (result.response, *result.followups) if message is not None]
     (message,) = [message for message in messages if message.content]
     assert message.ephemeral

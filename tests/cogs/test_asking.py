@@ -1,4 +1,4 @@
-"""How a slash command becomes a request: whose it is, where it stands, and what its sender is told."""
+"""How a slash command becomes a request: its author, its place, and the response to its sender."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ async def test_a_question_is_a_request_of_its_guild(table: Table) -> None:
     assert not asked.ephemeral
 
 
-async def test_a_question_in_a_channel_opens_a_thread_that_is_named_before_it_exists(table: Table) -> None:
+async def test_a_question_in_a_channel_names_its_thread_before_it_is_opened(table: Table) -> None:
     await table.ana.slash(table.general, "rules ask", question=QUESTION)
     place = table.asked.place
     assert place.channel == str(table.general.id)
@@ -49,7 +49,7 @@ async def test_a_look_up_is_answered_by_the_response_itself(table: Table) -> Non
     assert table.origin.token
 
 
-async def test_a_setting_is_set_by_three_options_and_answered_to_the_person_alone(table: Table) -> None:
+async def test_a_setting_takes_three_options_and_is_answered_ephemerally(table: Table) -> None:
     asked = await table.ana.slash(
         table.general, "settings set", setting="language", value="pt-BR", **{"for": "me"}
     )
@@ -61,17 +61,17 @@ async def test_a_setting_is_set_by_three_options_and_answered_to_the_person_alon
     assert kept is not None
     assert (kept.verb, kept.locale) == ("lookup", "pt-BR")
     refused = await table.ana.slash(table.general, "library reindex")
-    assert "administra" in said(refused), "also what no run says is in the language that is set"
+    assert "administra" in said(refused), "messages outside runs are in the set language, too"
 
 
-async def test_a_private_question_is_a_conversation_of_its_own(table: Table) -> None:
+async def test_a_private_question_is_a_separate_conversation(table: Table) -> None:
     asked = await table.ana.slash(table.general, "rules ask", question=QUESTION, private=True)
     assert asked.ephemeral
     assert table.asked.place.thread == f"private:{table.ana.id}"
     assert (table.origin.home, table.origin.private) == ("response", True)
 
 
-async def test_a_thread_is_its_own_conversation(table: Table) -> None:
+async def test_each_thread_is_a_separate_conversation(table: Table) -> None:
     thread = table.thread()
     await table.ana.slash(thread, "rules ask", question=QUESTION)
     assert table.asked.place.channel == str(table.general.id)
@@ -80,7 +80,7 @@ async def test_a_thread_is_its_own_conversation(table: Table) -> None:
     assert table.origin.channel == thread.id
 
 
-async def test_a_thread_that_the_bot_opened_goes_on_under_the_name_it_was_opened_with(table: Table) -> None:
+async def test_a_thread_that_the_bot_opened_keeps_its_conversation(table: Table) -> None:
     thread = table.thread()
     threads = table.world.app.resources.records.threads
     await threads.bind(table.space, str(table.general.id), "12345", str(thread.id))
@@ -88,7 +88,7 @@ async def test_a_thread_that_the_bot_opened_goes_on_under_the_name_it_was_opened
     assert (table.asked.place.channel, table.asked.place.thread) == (str(table.general.id), "12345")
 
 
-async def test_a_dm_is_the_persons_own_space_and_nothing_there_is_more_private(table: Table) -> None:
+async def test_a_dm_is_the_persons_own_space_where_nothing_is_marked_private(table: Table) -> None:
     carla = table.world.person("Carla")
     await carla.slash("rules ask", question=QUESTION, private=True)
     request = table.asked
@@ -98,8 +98,8 @@ async def test_a_dm_is_the_persons_own_space_and_nothing_there_is_more_private(t
     assert (table.origin.home, table.origin.private) == ("here", False)
 
 
-async def test_where_only_a_person_brought_the_bot_their_own_space_answers(table: Table) -> None:
-    """The guild has not installed the bot, so nothing of the guild is in reach."""
+async def test_a_user_install_alone_uses_the_persons_own_space(table: Table) -> None:
+    """The guild has not installed the bot, so the guild's data are out of reach."""
     owners = {"1": str(table.ana.id)}
     await table.deliver(ASK, command("rules ask", question=QUESTION), authorizing_integration_owners=owners)
     request = table.asked
@@ -108,14 +108,14 @@ async def test_where_only_a_person_brought_the_bot_their_own_space_answers(table
     assert (table.origin.home, table.origin.member) == ("response", False)
 
 
-async def test_where_both_installed_it_the_guild_answers(table: Table) -> None:
+async def test_with_both_installs_the_guilds_space_is_used(table: Table) -> None:
     owners = {"0": table.space, "1": str(table.ana.id)}
     await table.deliver(ASK, command("rules ask", question=QUESTION), authorizing_integration_owners=owners)
     assert table.asked.place.space == table.space
     assert not table.asked.author.admin
 
 
-async def test_a_guild_that_the_bot_is_no_member_of_is_answered_by_the_response(table: Table) -> None:
+async def test_in_a_guild_without_the_bot_the_answer_is_the_response(table: Table) -> None:
     owners = {"0": "77", "1": str(table.ana.id)}
     await table.deliver(
         ASK,
@@ -128,21 +128,21 @@ async def test_a_guild_that_the_bot_is_no_member_of_is_answered_by_the_response(
     assert (table.origin.home, table.origin.member) == ("response", False)
 
 
-async def test_a_channel_that_the_bot_may_not_write_in_is_answered_by_the_response(table: Table) -> None:
+async def test_where_the_bot_may_not_write_the_answer_is_the_response(table: Table) -> None:
     may = discord.Permissions(view_channel=True, read_message_history=True)
     await table.deliver(ASK, command("rules ask", question=QUESTION), app_permissions=str(may.value))
     assert table.origin.home == "response"
     assert table.asked.place.space == table.space
 
 
-async def test_who_speaks_portuguese_is_spoken_to_in_portuguese(table: Table) -> None:
+async def test_people_with_a_portuguese_client_get_portuguese(table: Table) -> None:
     await table.deliver(ASK, command("rules ask", question=QUESTION), locale="pt-BR")
     assert table.asked.locale == "pt-BR"
     told = await table.deliver(ASK, command("library reindex"), by=table.ana.id, locale="pt-BR")
     assert "administra" in said(told)
 
 
-async def test_an_interaction_that_is_delivered_twice_is_done_once(table: Table) -> None:
+async def test_an_interaction_delivered_twice_is_handled_once(table: Table) -> None:
     first = await table.deliver(ASK, command("rules roll", expression="1d1"))
     payload = next(
         entry[2] for entry in reversed(table.env.backend.transcript) if entry[1] == "INTERACTION_CREATE"
@@ -153,7 +153,7 @@ async def test_an_interaction_that_is_delivered_twice_is_done_once(table: Table)
     assert len(table.env.http_requests) == acknowledged
 
 
-async def test_what_is_delivered_again_does_not_count_again(table: Table) -> None:
+async def test_a_redelivered_interaction_does_not_count_again(table: Table) -> None:
     first = await table.deliver(ASK, command("rules roll", expression="1d1"))
     payload = next(
         entry[2] for entry in reversed(table.env.backend.transcript) if entry[1] == "INTERACTION_CREATE"
@@ -165,7 +165,7 @@ async def test_what_is_delivered_again_does_not_count_again(table: Table) -> Non
     assert another.deferred
 
 
-async def test_what_cannot_be_kept_is_not_acknowledged_but_refused(table: Table) -> None:
+async def test_a_request_that_cannot_be_stored_is_refused(table: Table) -> None:
     with closing(sqlite3.connect(table.world.config.data_dir / "sutradhar.db")) as other:
         other.execute("BEGIN IMMEDIATE")
         refused = await table.ana.slash(table.general, "rules roll", expression="2d6")
@@ -175,7 +175,7 @@ async def test_what_cannot_be_kept_is_not_acknowledged_but_refused(table: Table)
     assert table.requests == []
 
 
-async def test_what_is_kept_is_done_even_if_discord_did_not_wait(table: Table) -> None:
+async def test_a_stored_request_runs_even_if_discord_did_not_wait(table: Table) -> None:
     table.env.inject_error("POST", "/interactions/*/*/callback", status=404, code=10062)
     asked = await table.ana.slash(table.general, "rules roll", expression="2d6")
     await table.ended()
@@ -183,7 +183,7 @@ async def test_what_is_kept_is_done_even_if_discord_did_not_wait(table: Table) -
     assert table.world.record.statuses[table.asked.id] == "done"
 
 
-async def test_a_council_is_asked_with_what_was_chosen_and_answers_in_a_thread(table: Table) -> None:
+async def test_a_council_gets_the_chosen_options_and_answers_in_a_thread(table: Table) -> None:
     chosen = {"level": "single", "research": "all", "debate": True, "follow": True, "yes": True}
     await table.ana.slash(table.general, "council ask", question=QUESTION, **chosen)
     assert (table.asked.work, table.asked.text, table.asked.options) == ("council", QUESTION, chosen)
@@ -199,14 +199,14 @@ async def test_a_council_is_asked_with_what_was_chosen_and_answers_in_a_thread(t
         ("council show", "what", "ballots 2"),
     ],
 )
-async def test_what_a_council_is_told_is_the_text_of_the_request(
+async def test_a_councils_question_is_the_text_of_the_request(
     table: Table, path: str, field: str, value: str
 ) -> None:
     await table.bia.slash(table.general, path, **{field: value})
     assert (table.asked.verb, table.asked.text, table.asked.options) == (path.split()[1], value, {})
 
 
-async def test_the_seventh_question_within_half_a_minute_has_to_wait(table: Table) -> None:
+async def test_the_seventh_question_within_half_a_minute_must_wait(table: Table) -> None:
     for _ in range(6):
         await table.ana.slash(table.general, "rules ask", question=QUESTION)
     refused = await table.ana.slash(table.general, "rules ask", question=QUESTION)
@@ -217,7 +217,7 @@ async def test_the_seventh_question_within_half_a_minute_has_to_wait(table: Tabl
     assert [request.verb for request in table.requests[6:]] == ["stop", "roll"]
 
 
-async def test_who_is_not_in_charge_adds_no_book(table: Table) -> None:
+async def test_only_an_admin_can_add_a_book(table: Table) -> None:
     refused = await table.ana.slash(
         table.general, "library add", file=("a.md", b"# A\n\nText."), shelf="rules"
     )
@@ -225,14 +225,14 @@ async def test_who_is_not_in_charge_adds_no_book(table: Table) -> None:
     assert table.requests == []
 
 
-async def test_a_job_is_named_or_left_to_be_the_only_one_there_is(table: Table) -> None:
+async def test_a_job_may_be_named_or_left_out(table: Table) -> None:
     for named in ({"job": "4f6a1c"}, {}):
         await table.ana.slash(table.general, "library cancel", **named)
         request = table.requests[-1]
         assert (request.verb, request.text, request.author.admin) == ("cancel", named.get("job", ""), False)
 
 
-async def test_a_question_may_bring_a_file(table: Table) -> None:
+async def test_a_question_may_have_a_file(table: Table) -> None:
     await table.ana.slash(table.general, "rules ask", question=QUESTION, file=("a.md", b"# A\n\nText."))
     assert [(file.name, file.size) for file in table.asked.files] == [("a.md", 10)]
     assert table.asked.text == QUESTION
@@ -258,7 +258,7 @@ async def test_attachments_of_a_command_are_the_files_of_its_request(table: Tabl
 
 
 @pytest.mark.parametrize("verb", ["sessions list", "usage"])
-async def test_what_is_a_persons_own_is_shown_to_nobody_else(table: Table, verb: str) -> None:
+async def test_personal_results_are_shown_to_nobody_else(table: Table, verb: str) -> None:
     asked = await table.ana.slash(table.general, verb)
     assert asked.ephemeral
     assert table.asked.place.thread == ""
@@ -267,7 +267,7 @@ async def test_what_is_a_persons_own_is_shown_to_nobody_else(table: Table, verb:
 @pytest.mark.parametrize(
     "verb", ["new", "rules books", "library list", "library jobs", "council criteria", "council stats"]
 )
-async def test_what_needs_nothing_is_simply_done(table: Table, verb: str) -> None:
+async def test_a_command_without_options_runs_at_once(table: Table, verb: str) -> None:
     asked = await table.ana.slash(table.general, verb)
     assert asked.deferred
     await table.ended()
@@ -280,7 +280,7 @@ async def test_a_game_master_may_write_many_entries_at_once(table: Table) -> Non
     assert [request.verb for request in table.requests] == ["lore"] * 9
 
 
-async def test_a_person_and_a_channel_are_chosen_and_not_typed(table: Table) -> None:
+async def test_people_and_channels_are_chosen_from_lists(table: Table) -> None:
     voice = table.guild.create_voice_channel("Table talk")
     bia = f"<@{table.bia.id}|Bia>"
     await table.ana.slash(table.thread(), "party gm", who=table.bia)

@@ -1,4 +1,4 @@
-"""What is offered while somebody types: their own space's names, as many as Discord takes, and soon."""
+"""Completions while a person types: names of their own space, as many as Discord accepts, and quickly."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ LONG = "The Exceedingly Long Chapter About " + "Grappling and Shoving and " * 5 
 
 
 async def put(world: World, space: str, *titles: str, shelf: str = "rules", source: str = "book.md") -> None:
-    """A book with a section of each of these titles on a shelf of the space."""
+    """Put a book with a section for each of these titles on a shelf of the space."""
     file = world.config.data_dir / f"{space}-{source}"
     file.write_text("# Book\n\n" + "".join(f"## {title}\n\nText of {title}.\n\n" for title in titles))
     await world.app.resources.intake.take(
@@ -37,7 +37,7 @@ async def offered(table: Table, path: str, option: str, typed: str, **filled: An
     return [choice["value"] for choice in choices]
 
 
-async def test_sections_are_those_of_the_own_guild(table: Table) -> None:
+async def test_sections_come_from_the_persons_guild(table: Table) -> None:
     other = Table(table.world)
     await put(table.world, table.space, "Grappled")
     await put(table.world, other.space, "Grappling Hook")
@@ -45,7 +45,7 @@ async def test_sections_are_those_of_the_own_guild(table: Table) -> None:
     assert await offered(other, "rules lookup", "name", "gra") == ["Grappling Hook"]
 
 
-async def test_a_shelf_that_is_typed_already_narrows_the_sections(table: Table) -> None:
+async def test_a_typed_shelf_limits_the_sections(table: Table) -> None:
     await put(table.world, table.space, "Grappled")
     await put(table.world, table.space, "Gravity", shelf="physics", source="physics.md")
     assert set(await offered(table, "rules lookup", "name", "gra")) == {"Grappled", "Gravity"}
@@ -63,12 +63,12 @@ async def test_a_name_too_long_for_discord_still_finds_its_section(table: Table)
     assert any(isinstance(event, Citation) for event in table.world.record.events[table.asked.id])
 
 
-async def test_no_more_are_offered_than_discord_takes(table: Table) -> None:
+async def test_the_number_of_completions_keeps_within_discords_limit(table: Table) -> None:
     await put(table.world, table.space, *(f"Rule {n:03}" for n in range(300)))
     assert 0 < len(await offered(table, "rules lookup", "name", "rule")) <= CHOICES
 
 
-async def test_books_prompts_and_commands_are_offered_where_they_are_asked_for(table: Table) -> None:
+async def test_books_prompts_and_commands_are_completed(table: Table) -> None:
     await put(table.world, table.space, "Grappled")
     by = table.bia
     books = await by.autocomplete(table.general, "library remove", "name", "bo", shelf="rules")
@@ -90,17 +90,17 @@ async def test_a_person_is_offered_their_own_conversations(table: Table) -> None
     assert theirs == []
 
 
-async def test_a_settings_values_are_offered_once_it_is_named(table: Table) -> None:
+async def test_a_named_settings_values_are_completed(table: Table) -> None:
     assert await offered(table, "settings set", "setting", "lang") == ["language"]
     assert await offered(table, "settings set", "value", "p", setting="language") == ["pt-BR"]
     assert await offered(table, "settings set", "value", "sao_p", setting="timezone") == ["America/Sao_Paulo"]
     assert await offered(table, "settings set", "value", "x") == []
 
 
-async def test_what_a_council_can_research_and_show_is_offered(table: Table) -> None:
+async def test_a_councils_options_for_research_and_display_are_completed(table: Table) -> None:
     research = await offered(table, "council ask", "research", "cultural_context,n")
     assert research == ["cultural_context,narrative_structure"]
-    assert await offered(table, "council show", "what", "b") == ["ballots"], "nobody sits in it yet"
+    assert await offered(table, "council show", "what", "b") == ["ballots"], "the council has no members yet"
     settings = table.world.app.resources.settings.store
     await settings.set(table.space, "council.members", '["demo:demo", "demo:demo"]', str(table.bia.id))
     assert await offered(table, "council show", "what", "ballots ") == ["ballots 1", "ballots 2"]
@@ -109,7 +109,7 @@ async def test_what_a_council_can_research_and_show_is_offered(table: Table) -> 
 @pytest.mark.parametrize(
     ("fault", "logged"), [(StorageFault("locked"), "section: locked\n"), (RuntimeError(), "in broken\n")]
 )
-async def test_where_names_cannot_be_had_nothing_is_offered(
+async def test_nothing_is_completed_if_names_cannot_be_read(
     table: Table, fault: Exception, logged: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     autocomplete = table.world.client.intake.autocomplete
@@ -127,7 +127,7 @@ async def test_where_names_cannot_be_had_nothing_is_offered(
 
 
 @pytest.mark.slow
-async def test_in_a_library_of_ten_thousand_sections_names_come_while_one_types(table: Table) -> None:
+async def test_ten_thousand_sections_are_completed_while_typing(table: Table) -> None:
     titles = [f"{word} {n}" for n in range(100) for word in (f"Word{m}x" for m in range(100))]
     await put(table.world, table.space, *titles)
     autocomplete = table.world.client.intake.autocomplete
@@ -146,7 +146,7 @@ async def nowhere(location: Location) -> Place:
 
 
 class Asked:
-    """Names, with how often they were asked for."""
+    """A source of names that counts its calls."""
 
     def __init__(self) -> None:
         self.times = 0
@@ -156,7 +156,7 @@ class Asked:
         return [f"{typed.space} {typed.author} {self.times}"]
 
 
-async def test_what_was_just_asked_is_not_asked_again_but_a_moment_later_it_is() -> None:
+async def test_names_are_cached_for_a_moment() -> None:
     asked, now = Asked(), [0.0]
     autocomplete = Autocomplete(asked, nowhere, lambda: now[0])
     first = await autocomplete.names("section", Typed("g", "gra", None, "1"))
@@ -165,8 +165,8 @@ async def test_what_was_just_asked_is_not_asked_again_but_a_moment_later_it_is()
     assert await autocomplete.names("section", Typed("g", "gra", None, "1")) != first
 
 
-async def test_what_is_kept_is_kept_apart() -> None:
-    """By space, kind, what was typed and shelf; what is a person's own also by person."""
+async def test_cached_names_are_kept_apart() -> None:
+    """By space, kind, typed text and shelf; personal names by person, too."""
     autocomplete = Autocomplete(Asked(), nowhere, lambda: 0.0)
     keys = [
         ("section", Typed("g", "gra", None, "1")),
@@ -183,13 +183,13 @@ async def test_what_is_kept_is_kept_apart() -> None:
 
 
 @pytest.mark.parametrize("name", ["short", "word " * 50, "w" * 300])
-async def test_a_value_is_the_name_or_its_beginning(name: str) -> None:
+async def test_a_completions_value_is_the_name_or_its_beginning(name: str) -> None:
     value = choice_value(name)
     assert 0 < len(value) <= CHARS
     assert name.startswith(value)
 
 
-async def test_what_a_story_has_is_offered_in_its_thread_alone(table: Table) -> None:
+async def test_a_storys_names_are_completed_only_in_its_thread(table: Table) -> None:
     thread = table.thread()
     await table.ana.slash(thread, "story start", premise="A door in the sea", cast="Mira: a diver")
     await table.ended()
@@ -212,7 +212,7 @@ async def test_what_a_story_has_is_offered_in_its_thread_alone(table: Table) -> 
     assert await there("world chapter", "location") == ["The lower stairs"]
 
 
-async def test_what_is_the_same_everywhere_is_offered_everywhere(table: Table) -> None:
+async def test_common_names_are_completed_everywhere(table: Table) -> None:
     assert await offered(table, "voice narrate", "state", "o") == ["on", "off"]
     assert await offered(table, "voice voice", "work", "st") == ["story"]
     assert "hibari:low" in await offered(table, "voice voice", "voice", "low")

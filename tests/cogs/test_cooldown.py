@@ -1,4 +1,4 @@
-"""How often somebody may ask."""
+"""Rate limits for people and spaces."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Clock:
         return self.now
 
 
-def test_so_many_at_once_and_then_a_wait() -> None:
+def test_a_burst_is_allowed_before_a_wait() -> None:
     clock = Clock()
     cooldowns = Cooldowns(3, 30.0, clock)
     assert [cooldowns.take("g", ANA) for _ in range(3)] == [0.0, 0.0, 0.0]
@@ -38,7 +38,7 @@ def test_so_many_at_once_and_then_a_wait() -> None:
     assert cooldowns.take("g", ANA) == 0.0
 
 
-def test_each_person_and_each_space_has_a_count_of_its_own() -> None:
+def test_each_person_and_each_space_has_a_separate_count() -> None:
     cooldowns = Cooldowns(1, 30.0, Clock())
     assert cooldowns.take("g", ANA) == 0.0
     assert cooldowns.take("g", ANA) > 0.0
@@ -46,7 +46,7 @@ def test_each_person_and_each_space_has_a_count_of_its_own() -> None:
     assert cooldowns.take("h", ANA) == 0.0
 
 
-def test_counts_that_hold_nobody_up_are_forgotten() -> None:
+def test_counts_that_delay_nobody_are_forgotten() -> None:
     clock = Clock()
     cooldowns = Cooldowns(1, 30.0, clock)
     for person in range(PEOPLE):
@@ -56,7 +56,7 @@ def test_counts_that_hold_nobody_up_are_forgotten() -> None:
     assert len(cooldowns._counts) == 1
 
 
-def test_a_count_that_does_is_kept() -> None:
+def test_a_count_that_delays_somebody_is_kept() -> None:
     clock = Clock()
     cooldowns = Cooldowns(1, 30.0, clock)
     for person in range(PEOPLE + 1):
@@ -68,7 +68,7 @@ PLACE: Any = SimpleNamespace(space="g", user=ANA, real="")
 
 
 def sent(intake: Intake, invocation: Invocation) -> int:
-    """How many of these may be sent at once, up to a hundred."""
+    """The number of such requests that may be sent at once, up to a hundred."""
     for count in range(100):
         try:
             intake.count(PLACE, invocation)
@@ -77,7 +77,7 @@ def sent(intake: Intake, invocation: Invocation) -> int:
     return 100
 
 
-def test_only_what_asks_a_model_is_counted_as_a_question() -> None:
+def test_only_requests_that_ask_a_model_count_as_questions() -> None:
     limits = LimitsConfig(questions=3, commands=5, presses=7)
     app: Any = None
 
@@ -94,7 +94,7 @@ def test_only_what_asks_a_model_is_counted_as_a_question() -> None:
     assert allowed("house", "stop") == 100
 
 
-async def test_a_turn_waits_for_its_table_and_other_verbs_do_not() -> None:
+async def test_turns_are_limited_by_table_and_other_verbs_are_not() -> None:
     inbox: Any = None
     live, now = LiveRuns(inbox), datetime(2026, 1, 1, tzinfo=UTC)
     app: Any = SimpleNamespace(runs=live)

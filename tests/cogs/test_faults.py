@@ -1,4 +1,4 @@
-"""Whatever is wrong, in a payload or on our side, ends as one sentence to the person or as nothing."""
+"""Any fault, in a payload or in the bot, ends with one sentence to the person, or with none."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ ODD: tuple[Any, ...] = (..., None, "zzz", [], -1)
 
 
 class Failing:
-    """An application that takes a request in, acknowledges it, and fails."""
+    """An application that stores a request, acknowledges it, and fails."""
 
     def __init__(self, table: Table, fault: Exception, *, acknowledged: bool) -> None:
         self.resources = table.world.app.resources
@@ -44,7 +44,7 @@ class Failing:
 
 @pytest.fixture
 def failing(table: Table) -> Iterator[Any]:
-    """Put an application that fails in the place of the real one."""
+    """Replace the real application by a failing one."""
     usual, world = table.world.client.intake, table.world
 
     def put(fault: Exception, *, acknowledged: bool) -> None:
@@ -75,21 +75,21 @@ async def test_a_fault_after_the_acknowledgement_names_the_run(
     assert "(run " in said(answered)
 
 
-async def test_a_command_of_an_older_release_says_what_to_do(table: Table) -> None:
+async def test_a_command_of_an_older_release_explains_what_to_do(table: Table) -> None:
     answered = await table.deliver(ASK, command("rules fathom", question="What?"))
     assert "Restart Discord" in said(answered)
     wrong = await table.deliver(ASK, command("rules ask", question="What?", k="many"))
     assert "Restart Discord" in said(wrong)
 
 
-async def test_whatever_is_missing_or_odd_in_an_interaction_it_is_answered_or_dropped(
+async def test_an_interaction_with_any_missing_or_odd_field_is_answered_or_dropped(
     table: Table, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Each field of a real one is taken out, and replaced by something of another kind."""
+    """Each field of a real interaction is removed, and replaced by a value of another type."""
     for path in paths(payload(table)):
         for odd in ODD:
             if path in (("guild_id",), ("data",)) and odd not in (..., None):
-                continue  # the simulation itself could not say which connection this belongs to
+                continue  # without it the simulation itself could not find the connection
             changed = payload(table)
             inner: Any = changed
             for key in path[:-1]:
@@ -124,7 +124,7 @@ def payload(table: Table) -> dict[str, Any]:
 
 
 def paths(node: Any, at: tuple[str | int, ...] = ()) -> Iterator[tuple[str | int, ...]]:
-    """The way to every field of a JSON value."""
+    """The path to every field of a JSON value."""
     inside = node.items() if isinstance(node, dict) else enumerate(node) if isinstance(node, list) else ()
     for key, value in inside:
         yield (*at, key)
@@ -132,7 +132,7 @@ def paths(node: Any, at: tuple[str | int, ...] = ()) -> Iterator[tuple[str | int
 
 
 @pytest.mark.parametrize("event", ["INTERACTION_CREATE", "MESSAGE_CREATE", "THREAD_DELETE", "GUILD_CREATE"])
-async def test_an_event_that_cannot_be_read_does_not_end_the_connection(
+async def test_an_unreadable_event_does_not_end_the_connection(
     table: Table, event: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     parse = table.world.client._connection.parsers[event]
@@ -144,7 +144,7 @@ async def test_an_event_that_cannot_be_read_does_not_end_the_connection(
 
 
 @pytest.mark.parametrize("event", ["MESSAGE_CREATE", "MESSAGE_UPDATE"])
-async def test_what_programs_write_is_not_read(
+async def test_messages_of_programs_are_ignored(
     table: Table, event: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     client = table.world.client
@@ -152,11 +152,11 @@ async def test_what_programs_write_is_not_read(
     parse(program)
     parse(program | {"webhook_id": "1", "application_id": str(client.application_id)})
     assert "malformed" not in caplog.text
-    parse(program | {"webhook_id": "1", "application_id": "2"})  # it may speak for a person
+    parse(program | {"webhook_id": "1", "application_id": "2"})  # it may be a proxy of a person
     assert f"a malformed {event} was dropped" in caplog.text
 
 
-async def test_a_connection_that_does_not_begin_well_is_not_taken_for_one(table: Table) -> None:
+async def test_a_connection_that_starts_badly_is_not_accepted(table: Table) -> None:
     with pytest.raises(KeyError):
         table.world.client._connection.parsers["READY"]({})
 
@@ -175,10 +175,10 @@ async def test_a_connection_that_does_not_begin_well_is_not_taken_for_one(table:
         {"name": "rules", "options": [{"name": "file", "type": 11, "value": "no number"}]},
     ],
 )
-async def test_data_of_another_shape_is_no_command(data: object) -> None:
+async def test_data_of_another_shape_is_not_a_command(data: object) -> None:
     assert not well_formed(data)
 
 
-async def test_the_data_of_a_command_is_one() -> None:
+async def test_the_data_of_a_command_is_a_command() -> None:
     assert well_formed(command("rules ask", question="What?", k=2, private=True))
     assert well_formed(command("stop"))

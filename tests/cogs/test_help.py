@@ -17,14 +17,14 @@ SHOWN = 4_000
 
 
 @pytest.mark.asyncio(loop_scope="module")
-async def test_help_is_told_to_the_person_alone_and_begins_no_run(table: Table) -> None:
+async def test_help_is_ephemeral_and_starts_no_run(table: Table) -> None:
     asked = await table.ana.slash(table.general, "help", topic="rules ask")
     assert asked.ephemeral
     assert table.requests == []
 
 
 @pytest.mark.parametrize("locale", LOCALES)
-def test_all_of_it_fits_a_message_and_names_every_command(locale: str) -> None:
+def test_help_fits_a_message_and_names_every_command(locale: str) -> None:
     say = words(locale)
     text = help_text(say)
     assert len(text) < SHOWN
@@ -46,7 +46,9 @@ def test_long_lists_are_grouped_under_headings(locale: str) -> None:
         assert sum(line.startswith("### ") for line in lines) > 1, group
     for group in ("rules", "gm", "library"):
         assert "###" not in help_text(say, group)
-    assert "`/story" not in help_text(words("pt-BR"), "memória"), "a command by its name in the table"
+    assert "`/story" not in help_text(words("pt-BR"), "memória"), (
+        "a command is also found by its name in the table"
+    )
 
 
 @pytest.mark.parametrize("locale", LOCALES)
@@ -56,10 +58,10 @@ def test_each_command_has_help_without_dashes(locale: str) -> None:
         text = help_text(say, row.path)
         assert f"/{path_of(say, row)}" in text.rsplit("`", 2)[1]
         assert "--" not in text
-        assert not re.search(r"\bnames\.\w", text), "a key, not its name"
+        assert not re.search(r"\bnames\.\w", text), "the key of the name is not shown"
 
 
-def test_an_example_shows_the_fields_as_they_are_filled_in() -> None:
+def test_an_example_shows_the_filled_in_fields() -> None:
     text = help_text(words("en"), "/rules ask")
     assert "`/rules ask question:Can a grappled creature cast spells? shelf:rules`" in text
     say = words("pt-BR")

@@ -45,7 +45,7 @@ def door(table: Table, monkeypatch: pytest.MonkeyPatch) -> Iterator[Door]:
     monkeypatch.setattr(intake, "too_many_hints", lambda location: False)
     connection: Any = table.world.client._connection
     monkeypatch.setattr(connection._intents, "message_content", True)
-    monkeypatch.setattr(FakeGateway, "intents", connection.intents)  # it keeps those of the start
+    monkeypatch.setattr(FakeGateway, "intents", connection.intents)  # it keeps the rules of the start
     door = Door(table.world.app)
     yield door
     door.close()
@@ -56,7 +56,7 @@ def path(row: Verb) -> str:
 
 
 def values(table: Table, row: Verb) -> dict[str, Any]:
-    """What somebody fills in of a slash command: what it cannot be without."""
+    """The required values of a slash command."""
     given: dict[str, Any] = {}
     chosen: dict[str, Any] = {
         "person": table.bia,
@@ -68,7 +68,7 @@ def values(table: Table, row: Verb) -> dict[str, Any]:
         text = row.argument.choices[0] if row.argument.choices else chosen[kind]
         given = {FILES[0]: FILE} if row.argument.many else dict.fromkeys(texts(row), text)
     if row.rewords:
-        given["file"] = FILE  # else its window opens with the present text
+        given["file"] = FILE  # otherwise its window opens with the current text
     for option in row.options:
         if option.required:
             given[option.name] = chosen.get(option.kind) or matrix.value(option)
@@ -123,7 +123,7 @@ async def window(table: Table, row: Verb) -> None:
 
 
 async def voice_message(table: Table) -> None:
-    """The press that plays what Ana has said."""
+    """The press that answers Ana's recorded words."""
     run, message = await shown(table, "choice:{run}:0", HEAR)
     offers = table.world.app.resources.records.offers
     await offers.keep(table.space, run, HEARD, ["How far?"], author_id=str(table.ana.id))
@@ -143,7 +143,7 @@ DISCORD: dict[str, Way] = {
 
 
 async def posted(table: Table, channel: ChannelHandle, custom_id: str) -> discord.Message:
-    """A message of the bot's with one button."""
+    """A message of the bot with one button."""
     view = discord.ui.View(timeout=None)
     view.add_item(discord.ui.Button(label="x", custom_id=custom_id))
     view.stop()
@@ -156,7 +156,7 @@ async def posted(table: Table, channel: ChannelHandle, custom_id: str) -> discor
 async def shown(
     table: Table, custom_id: str = "feedback:{run}:up", row: Verb = ROWS["rules", "ask"]
 ) -> tuple[str, discord.Message]:
-    """A run of Ana's and its message."""
+    """A run for Ana and its message."""
     place = Place("discord", table.space, str(table.general.id), "")
     run = event_id("discord", table.space, new_id())
     request = Request(run, place, Author(str(table.ana.id), "Ana"), row.work, row.name, text="Why?")
@@ -169,14 +169,14 @@ def place(table: Table) -> Place:
 
 
 def rules(table: Table) -> list[Rule]:
-    """Every rule that can refuse Ana something; she gets the role that they name."""
+    """Every rule that can refuse Ana something; she has the role that they name."""
     role = table.guild.create_role("Them")
     table.ana = table.guild.add_member(table.world.person("Ana"), roles=[role])
     return matrix.rules(str(table.ana.id), str(role.id), str(table.general.id))
 
 
 async def refusal(door: Door, table: Table, row: Verb, way: str) -> str:
-    """The key with which the door has refused it, "" where it was let in."""
+    """The key of the sentence that refused it, "" if it was accepted."""
     before = len(door.seen)
     await DISCORD[way](table, row)
     await table.env.settle()
@@ -189,8 +189,7 @@ async def refusal(door: Door, table: Table, row: Verb, way: str) -> str:
 
 
 def cases() -> list[tuple[Verb, str]]:
-    """Members are not shown the commands of works that are for admins, and what one person alone may see is answered
-    to no message."""
+    """The cases to try: members do not see admin commands, and private results are no replies to messages."""
     return [
         (row, way)
         for way in DISCORD
@@ -202,7 +201,7 @@ def cases() -> list[tuple[Verb, str]]:
 
 
 async def tried(door: Door, table: Table, chosen: Callable[[int, int, int], bool]) -> int:
-    """Try the cases of each rule, by their numbers; how many."""
+    """Try the numbered cases of each rule; returns how many were tried."""
     every, number = rules(table), 0
     for n, rule in enumerate(every):
         mine = [case for m, case in enumerate(cases()) if chosen(n, m, len(every))]
@@ -246,7 +245,7 @@ async def test_spoken_words_are_checked_against_the_rules(table: Table, door: Do
         await matrix.lift(door.app, place(table), rule)
 
 
-async def test_what_is_answered_in_private_is_so_by_each_command(table: Table, door: Door) -> None:
+async def test_private_verbs_are_private_by_every_command(table: Table, door: Door) -> None:
     await door.app.settings.set(place(table), "admin", ANSWERS, IN_PRIVATE, "channel")
     offered = [row for row in rows_of("typed") if row.option(PRIVATE.name) is not None]
     assert len(offered) > 5

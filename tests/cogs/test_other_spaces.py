@@ -1,4 +1,4 @@
-"""Presses and windows with the ids of another server, as somebody who forges interactions would send them."""
+"""Forged interactions: presses and windows with the ids of another server."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ COMMANDS = ("/settings deny story", "/rules house The secret gate is shut.")
 
 
 async def secret(table: Table) -> str:
-    """A run of the table's that offers buttons, sources and a file to apply."""
+    """A run of the table with buttons, sources and a settings file."""
     await table.bia.slash(table.general, "rules lookup", name="Secret")
     run = table.asked.id
     await table.ended()
@@ -65,8 +65,8 @@ async def test_a_button_of_another_server_does_nothing(table: Table, button: str
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-async def test_a_window_of_another_server_cannot_be_sent_here(table: Table, command: str) -> None:
-    """Not even by the person for whom it was opened there, who is an admin there."""
+async def test_a_window_of_another_server_cannot_be_submitted_here(table: Table, command: str) -> None:
+    """Not even by the person who opened it there, who is an admin there."""
     other = Table(table.world)
     window = event_id("discord", table.space, command)
     work, verb = command.removeprefix("/").split()[:2]
@@ -80,7 +80,7 @@ async def test_a_window_of_another_server_cannot_be_sent_here(table: Table, comm
     assert (table.requests, other.requests) == ([], [])
 
 
-async def test_what_the_list_of_names_offers_is_of_this_server(table: Table) -> None:
+async def test_completions_come_from_this_server_alone(table: Table) -> None:
     other = Table(table.world)
     await table.bia.slash(table.general, "rules house", rule="The secret gate is shut.")
     await table.ended()

@@ -1,4 +1,4 @@
-"""The table of verbs and the commands of Discord say the same: what can be done here can be done there."""
+"""The table of verbs and Discord's commands have the same verbs and options."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def commands(client: Sutradhar) -> dict[str, app_commands.Command[Any, ..., Any]
 
 
 def path(row: Verb) -> str:
-    """What is typed after the slash on Discord."""
+    """The words after the slash on Discord."""
     return row.name if row.bare else f"{row.group or row.work} {row.name}"
 
 
@@ -65,8 +65,7 @@ async def test_a_verbs_options_are_its_commands_options(client: Sutradhar) -> No
 
 
 def _wanted(row: Verb) -> Iterator[tuple[str, AppCommandOptionType]]:
-    """What the table says: attachments for what names files, an option for each word of the argument that no window
-    asks for."""
+    """The options by the table: attachments for files, and one for each word that no window asks for."""
     if row.argument is not None and row.argument.many:
         yield from ((name, AppCommandOptionType.attachment) for name in FILES)
     elif row.argument is not None:
@@ -77,7 +76,7 @@ def _wanted(row: Verb) -> Iterator[tuple[str, AppCommandOptionType]]:
         yield option.name, AppCommandOptionType.attachment if file else KINDS[option.kind]
 
 
-async def test_a_text_has_choices_or_the_limit_of_the_table(client: Sutradhar) -> None:
+async def test_a_text_option_has_the_tables_choices_or_limit(client: Sutradhar) -> None:
     by_path = commands(client)
     for row in TABLE:
         for parameter in by_path[path(row)].parameters:
@@ -88,7 +87,7 @@ async def test_a_text_has_choices_or_the_limit_of_the_table(client: Sutradhar) -
             assert parameter.max_value == limits.limit <= MOST_CHARS, (row.path, parameter.display_name)
 
 
-async def test_what_the_terminal_completes_discord_completes(client: Sutradhar) -> None:
+async def test_discord_completes_what_the_terminal_completes(client: Sutradhar) -> None:
     by_path = commands(client)
     for row in TABLE:
         completed = {
@@ -100,7 +99,7 @@ async def test_what_the_terminal_completes_discord_completes(client: Sutradhar) 
         assert completed == wanted, row.path
 
 
-async def test_every_command_goes_wherever_the_bot_can_be_brought(client: Sutradhar) -> None:
+async def test_every_command_works_wherever_the_bot_can_be_installed(client: Sutradhar) -> None:
     for command in await payload(client.tree):
         name = command["name"]
         installs, contexts = ([0] if name in GUILD_ONLY else [0, 1]), [0, 1, 2]
@@ -109,7 +108,7 @@ async def test_every_command_goes_wherever_the_bot_can_be_brought(client: Sutrad
         assert (command["integration_types"], command["contexts"]) == (installs, contexts), name
 
 
-async def test_only_who_manages_a_guild_is_shown_what_models_are_told(client: Sutradhar) -> None:
+async def test_only_guild_managers_see_the_commands_for_prompts(client: Sutradhar) -> None:
     restricted = {
         one["name"]: int(one["default_member_permissions"])
         for one in await payload(client.tree)
@@ -118,8 +117,8 @@ async def test_only_who_manages_a_guild_is_shown_what_models_are_told(client: Su
     assert restricted == {"prompts": 1 << 5, "setup": 1 << 5}
 
 
-async def test_discord_takes_the_tree_whole(client: Sutradhar) -> None:
-    """Its limits: 100 commands, 25 options each, 8000 characters a command with all its translations."""
+async def test_discord_accepts_the_whole_tree(client: Sutradhar) -> None:
+    """Discord's limits: 100 commands, 25 options each, 8000 characters for a command with its translations."""
     tree = await payload(client.tree)
     assert len(tree) <= 100
     for command in tree:

@@ -1,4 +1,4 @@
-"""Which conversation it is and where its answer goes, for every kind of place."""
+"""The conversation of a request and the place of its answer, for every kind of place."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ AS_GUEST = spot(installed=False, member=False)
         (AS_GUEST, False, "response"),
     ],
 )
-def test_an_answer_to_an_interaction_goes(where: Location, ordered: bool, goes: AnswerPlace) -> None:
+def test_where_an_answer_to_an_interaction_goes(where: Location, ordered: bool, goes: AnswerPlace) -> None:
     assert home(where, ordered=ordered) == goes
 
 
@@ -59,7 +59,7 @@ def test_an_answer_to_an_interaction_goes(where: Location, ordered: bool, goes: 
         (IN_DM, False, "here"),
     ],
 )
-def test_an_answer_to_a_message_goes(where: Location, ordered: bool, goes: AnswerPlace) -> None:
+def test_where_an_answer_to_a_message_goes(where: Location, ordered: bool, goes: AnswerPlace) -> None:
     assert home(replace(where, message=EVENT), ordered=ordered) == goes
 
 
@@ -83,7 +83,7 @@ def test_without_threads_answers_stay_in_the_channel() -> None:
         (AS_GUEST, "user:1"),
     ],
 )
-def test_the_space_is_the_guilds_only_where_the_guild_has_the_bot(where: Location, space: str) -> None:
+def test_the_space_is_the_guilds_only_if_the_guild_has_the_bot(where: Location, space: str) -> None:
     assert where.space == space
 
 
@@ -98,17 +98,17 @@ def test_the_space_is_the_guilds_only_where_the_guild_has_the_bot(where: Locatio
         (IN_DM, "here", ""),
     ],
 )
-def test_the_conversation_is_called(where: Location, goes: AnswerPlace, thread: str) -> None:
+def test_the_conversation_has_a_key_by_its_place(where: Location, goes: AnswerPlace, thread: str) -> None:
     made = place(where, event=EVENT, goes=goes)
     assert (made.channel, made.thread) == (str(CHANNEL), thread)
 
 
-def test_a_thread_that_the_bot_opened_is_called_by_the_event_that_opened_it() -> None:
+def test_a_thread_that_the_bot_opened_has_the_key_of_its_first_event() -> None:
     assert place(IN_THREAD, event=EVENT, goes="here", thread_row=HELD).thread == "7"
 
 
 @pytest.mark.parametrize("where", [spot(), IN_THREAD, AS_GUEST])
-def test_private_answers_in_a_channel_are_one_conversation_of_the_person(where: Location) -> None:
+def test_a_persons_private_answers_in_a_channel_are_one_conversation(where: Location) -> None:
     made = place(where, event=EVENT, goes="response", thread_row=HELD, private=True)
     assert (made.channel, made.thread) == (str(CHANNEL), "private:1")
 
@@ -123,12 +123,12 @@ def test_private_answers_in_a_channel_are_one_conversation_of_the_person(where: 
         ("", ""),
     ],
 )
-def test_a_thread_is_called_by_what_was_asked(text: str, name: str) -> None:
+def test_a_thread_is_named_after_the_question(text: str, name: str) -> None:
     assert title(text) == name
 
 
 @pytest.mark.parametrize("text", ["word " * 100, "w" * 500, "@everyone " * 30])
-def test_a_threads_name_is_short_and_calls_nobody(text: str) -> None:
+def test_a_threads_name_is_short_and_pings_nobody(text: str) -> None:
     assert 0 < len(title(text)) <= TITLE_CHARS + 1
     assert title(text).endswith("…")
     assert "@everyone" not in title(text)

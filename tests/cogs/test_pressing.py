@@ -1,4 +1,4 @@
-"""What buttons and messages make of a run: asked again, a choice taken, a line written."""
+"""Requests by buttons and messages: asking again, taking a choice, writing a line."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ QUESTION = "Can a grappled creature cast spells?"
 
 
 async def posted(table: Table, channel: ChannelHandle, *, custom_id: str) -> discord.Message:
-    """A message of the bot's with one button."""
+    """A message of the bot with one button."""
     view = discord.ui.View(timeout=None)
     view.add_item(discord.ui.Button(label="x", custom_id=custom_id))
     view.stop()
@@ -30,7 +30,7 @@ async def posted(table: Table, channel: ChannelHandle, *, custom_id: str) -> dis
         return await real.send("An answer", view=view)
 
 
-async def test_a_question_is_asked_again_where_it_was_answered(table: Table) -> None:
+async def test_a_retry_is_answered_in_the_same_place(table: Table) -> None:
     thread = table.thread()
     await table.ana.slash(thread, "rules ask", question=QUESTION, k=2)
     message = await posted(table, thread, custom_id=f"retry:{table.asked.id}")
@@ -41,7 +41,7 @@ async def test_a_question_is_asked_again_where_it_was_answered(table: Table) -> 
     assert (again.text, again.options, again.place) == (QUESTION, options, table.requests[0].place)
     assert again.author.id == str(table.bia.id)
     assert pressed.response is not None
-    assert pressed.response.id == message.id, "acknowledged, and nothing said beside the answer to come"
+    assert pressed.response.id == message.id, "the press is acknowledged without an extra message"
     origin = origin_of(again.origin)
     assert (origin.home, origin.pressed) == ("here", True)
 
@@ -59,7 +59,7 @@ async def test_a_choice_sends_its_line(table: Table) -> None:
     assert pressed.deferred
 
 
-async def test_a_choice_of_doing_nothing_does_nothing_and_says_so_to_who_presses(table: Table) -> None:
+async def test_a_choice_without_a_command_says_so_to_the_presser(table: Table) -> None:
     await table.ana.slash(table.general, "rules lookup", name="Grapple")
     run = table.asked.id
     kept = json.dumps({"label": "Leave it", "command": ""})
@@ -69,7 +69,7 @@ async def test_a_choice_of_doing_nothing_does_nothing_and_says_so_to_who_presses
     assert len(table.requests) == 1
 
 
-async def test_a_press_that_another_process_has_acknowledged_is_left_to_it(
+async def test_a_press_acknowledged_by_another_process_is_ignored(
     table: Table, caplog: pytest.LogCaptureFixture
 ) -> None:
     await table.ana.slash(table.general, "rules lookup", name="Grapple")
@@ -80,11 +80,11 @@ async def test_a_press_that_another_process_has_acknowledged_is_left_to_it(
         entry[2] for entry in reversed(table.env.backend.transcript) if entry[1] == "INTERACTION_CREATE"
     )
     await table.redeliver(payload, pressed)
-    assert [again.id for again in pressed.followups] == [answer.id], "it is answered once"
+    assert [again.id for again in pressed.followups] == [answer.id], "the press is answered once"
     assert "went wrong" not in caplog.text
 
 
-async def test_another_guild_cannot_ask_a_question_of_this_one_again(table: Table) -> None:
+async def test_another_guild_cannot_retry_a_question_of_this_one(table: Table) -> None:
     await table.ana.slash(table.general, "rules ask", question=QUESTION)
     other = Table(table.world)
     message = await posted(other, other.general, custom_id=f"retry:{table.asked.id}")
@@ -93,7 +93,7 @@ async def test_another_guild_cannot_ask_a_question_of_this_one_again(table: Tabl
     assert other.requests == []
 
 
-async def test_nobody_asks_again_what_somebody_else_asked_in_private(table: Table) -> None:
+async def test_nobody_else_can_retry_a_private_question(table: Table) -> None:
     await table.ana.slash(table.general, "rules ask", question=QUESTION, private=True)
     message = await posted(table, table.general, custom_id=f"retry:{table.asked.id}")
     pressed = await table.bia.click(message, label="x")
@@ -103,7 +103,7 @@ async def test_nobody_asks_again_what_somebody_else_asked_in_private(table: Tabl
     assert [request.text for request in table.requests] == [QUESTION, QUESTION]
 
 
-async def test_what_was_taken_back_is_not_asked_again(table: Table) -> None:
+async def test_a_withdrawn_question_cannot_be_retried(table: Table) -> None:
     await table.ana.slash(table.general, "rules ask", question=QUESTION)
     message = await posted(table, table.general, custom_id=f"retry:{table.asked.id}")
     await table.world.app.forget(table.space, table.asked.id)
@@ -111,7 +111,7 @@ async def test_what_was_taken_back_is_not_asked_again(table: Table) -> None:
     assert len(table.requests) == 1
 
 
-async def test_a_session_from_the_list_is_taken_up_where_the_list_was_asked_for(table: Table) -> None:
+async def test_a_listed_session_is_resumed_where_the_list_was_requested(table: Table) -> None:
     await table.ana.slash(table.general, "sessions list")
     run = table.asked.id
     kept = json.dumps({"label": "The siege", "command": "/sessions resume 4f6a1c"})
@@ -136,22 +136,22 @@ async def test_a_session_from_the_list_is_taken_up_where_the_list_was_asked_for(
     assert origin_of(resumed.origin).private
 
 
-async def test_a_message_is_a_question_that_may_lean_on_what_was_said(table: Table) -> None:
+async def test_a_message_is_a_question_that_may_be_a_follow_up(table: Table) -> None:
     message = await table.say(table.ana, QUESTION)
     request = table.asked
     assert (request.work, request.verb, request.text) == ("rules", "ask", QUESTION)
     assert request.options == {FOLLOW_UP: True}
     assert request.id == event_id("discord", table.space, str(message))
-    assert request.place.thread == str(message)  # of the thread that is opened from it
+    assert request.place.thread == str(message)  # the key of the thread opened from it
     assert (table.origin.home, table.origin.message, table.origin.token) == ("thread", message, "")
 
 
-async def test_a_line_with_a_slash_is_its_verb(table: Table) -> None:
+async def test_a_line_with_a_slash_is_a_command(table: Table) -> None:
     await table.say(table.ana, "/roll 1d1")
     assert (table.asked.verb, table.asked.text, table.asked.options) == ("roll", "1d1", {})
 
 
-async def test_a_message_delivered_again_does_not_count_again(table: Table) -> None:
+async def test_a_redelivered_message_does_not_count_again(table: Table) -> None:
     await table.say(table.ana, "/roll 1d6")
     payload = next(
         entry[2] for entry in reversed(table.env.backend.transcript) if entry[1] == "MESSAGE_CREATE"
@@ -173,7 +173,7 @@ async def test_a_message_in_a_thread_belongs_to_its_conversation(table: Table) -
     assert (table.asked.place.channel, table.asked.place.thread) == (str(table.general.id), "12345")
 
 
-async def test_a_thread_that_the_client_has_not_seen_is_known_by_what_is_kept_of_it(table: Table) -> None:
+async def test_a_thread_that_the_client_has_not_seen_is_known_from_the_database(table: Table) -> None:
     thread = table.thread()
     await table.world.app.resources.records.threads.bind(
         table.space, str(table.general.id), "12345", str(thread.id)
@@ -185,7 +185,7 @@ async def test_a_thread_that_the_client_has_not_seen_is_known_by_what_is_kept_of
     assert (table.asked.place.channel, table.asked.place.thread) == (str(table.general.id), "12345")
 
 
-async def test_a_dm_is_answered_in_the_persons_space(table: Table) -> None:
+async def test_a_dm_belongs_to_the_persons_space(table: Table) -> None:
     carla = table.world.person("Carla")
     await carla.send_dm("/rules ask Who wins a tie? --private")
     assert table.asked.place.space == f"user:{carla.id}"
@@ -193,7 +193,7 @@ async def test_a_dm_is_answered_in_the_persons_space(table: Table) -> None:
     assert table.asked.author.admin
 
 
-async def test_a_slip_is_answered_under_the_message(table: Table) -> None:
+async def test_a_mistyped_command_gets_a_reply(table: Table) -> None:
     await table.say(table.ana, "/rules aks @everyone")
     answer = table.general.last_message
     assert answer is not None
@@ -203,7 +203,7 @@ async def test_a_slip_is_answered_under_the_message(table: Table) -> None:
 
 
 @pytest.mark.parametrize("line", ["/rules ask Who wins? --private", "/sessions list", "/usage"])
-async def test_what_only_one_person_may_see_is_not_said_to_all(table: Table, line: str) -> None:
+async def test_private_results_are_not_posted_for_everybody(table: Table, line: str) -> None:
     await table.say(table.ana, line)
     answer = table.general.last_message
     assert answer is not None
@@ -211,14 +211,14 @@ async def test_what_only_one_person_may_see_is_not_said_to_all(table: Table, lin
     assert table.requests == []
 
 
-async def test_attachments_of_a_message_stand_for_the_paths_of_its_line(table: Table) -> None:
+async def test_a_messages_attachments_replace_the_paths_of_its_line(table: Table) -> None:
     book = ("my book.md", b"# A\n\nText.")
     await table.say(table.bia, "/library add --shelf rules", attachments=[book])
     assert [file.name for file in table.asked.files] == ["my book.md"]
     assert table.asked.options["shelf"] == "rules"
 
 
-async def test_who_is_not_in_charge_changes_nothing_by_a_message_either(table: Table) -> None:
+async def test_only_an_admin_can_change_settings_by_message(table: Table) -> None:
     await table.say(table.ana, "/library reindex")
     answer = table.general.last_message
     assert answer is not None
@@ -226,11 +226,11 @@ async def test_who_is_not_in_charge_changes_nothing_by_a_message_either(table: T
     assert table.requests == []
 
 
-async def test_a_private_conversation_is_gone_on_with_in_a_window(table: Table) -> None:
+async def test_a_private_conversation_continues_through_a_window(table: Table) -> None:
     await table.ana.slash(table.general, "rules ask", question=QUESTION, private=True)
     asked = table.asked
     message = await posted(table, table.general, custom_id=f"further:{asked.id}")
-    assert said(await table.bia.click(message, label="x")), "it is another person's"
+    assert said(await table.bia.click(message, label="x")), "the conversation is another person's"
     opened = await table.ana.click(message, label="x")
     await table.ana.submit_modal(opened, {"text": "And when prone?"})
     further = table.requests[-1]
@@ -238,10 +238,10 @@ async def test_a_private_conversation_is_gone_on_with_in_a_window(table: Table) 
     assert (further.options["private"], further.options[FOLLOW_UP]) == (True, True)
 
 
-async def test_a_table_command_in_a_thread_is_one_message(table: Table) -> None:
+async def test_a_story_command_in_a_thread_is_one_message(table: Table) -> None:
     thread = table.thread()
     await table.ana.slash(thread, "party join")
     await table.ana.slash(thread, "story act", what="I dive.")
     await table.ana.slash(thread, "world chapter", title="The stairs", write=3)
     homes = [origin_of(request.origin).home for request in table.requests]
-    assert homes == ["response", "here", "here"], "who asked stands above a scene and what a model writes"
+    assert homes == ["response", "here", "here"], "a line above the scene names the person"

@@ -1,4 +1,4 @@
-"""Commands in the languages of the catalogue: every name and sentence there, and fit for Discord."""
+"""Commands in the catalogues' languages: every name and sentence exists and is valid on Discord."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ def choices(found: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
         yield from node.get("choices", [])
 
 
-async def test_every_name_and_description_is_in_portuguese_too(tree: list[dict[str, Any]]) -> None:
+async def test_every_name_and_description_has_a_portuguese_version(tree: list[dict[str, Any]]) -> None:
     for node in [*nodes(tree), *choices(tree)]:
         assert (node.get("name_localizations") or {}).get("pt-BR"), node["name"]
         if node.get("description"):
             assert (node.get("description_localizations") or {}).get("pt-BR"), node["name"]
 
 
-async def test_no_key_of_the_catalogue_is_shown_to_anybody(tree: list[dict[str, Any]]) -> None:
+async def test_no_key_of_the_catalogue_is_shown(tree: list[dict[str, Any]]) -> None:
     keys = set(words("en").sentences())
     for node in [*nodes(tree), *choices(tree)]:
         shown = [node["name"], node.get("description", ""), *_translations(node)]
@@ -50,17 +50,17 @@ async def test_no_key_of_the_catalogue_is_shown_to_anybody(tree: list[dict[str, 
         assert not [text for text in shown if re.match(r"(names|verbs|discord|welcome)\.", text)]
 
 
-async def test_english_names_are_the_tables_own(tree: list[dict[str, Any]]) -> None:
-    """A person who reads docs/commands.md finds them as they stand there."""
+async def test_english_names_are_those_of_the_table(tree: list[dict[str, Any]]) -> None:
+    """People who read docs/commands.md find the same names on Discord."""
     english = {key: text for key, text in words("en").sentences().items() if key.startswith("names.")}
     for key, text in english.items():
         assert key.removeprefix("names.").replace("_", "-").endswith(text), key
 
 
-async def test_names_are_such_as_discord_takes(tree: list[dict[str, Any]]) -> None:
+async def test_names_are_valid_on_discord(tree: list[dict[str, Any]]) -> None:
     for node in nodes(tree):
         if node.get("type", 1) == 3 and "options" not in node and "description" not in node:
-            continue  # a menu's name is free
+            continue  # a context menu's name has no such rules
         for name in (node["name"], *(node.get("name_localizations") or {}).values()):
             assert NAME.fullmatch(name), name
             assert name == name.lower(), name
@@ -68,7 +68,7 @@ async def test_names_are_such_as_discord_takes(tree: list[dict[str, Any]]) -> No
         assert all(1 <= len(name) <= 32 for name in (menu["name"], *menu["name_localizations"].values()))
 
 
-async def test_descriptions_and_choices_are_no_longer_than_discord_takes(tree: list[dict[str, Any]]) -> None:
+async def test_descriptions_and_choices_keep_within_discords_limit(tree: list[dict[str, Any]]) -> None:
     for node in [*nodes(tree), *choices(tree)]:
         for text in (node["name"], node.get("description", ""), *_translations(node)):
             assert len(text) <= 100, text
@@ -92,7 +92,7 @@ async def test_portuguese_names_are_spelt_with_their_accents(tree: list[dict[str
     assert not {folded(name) for name in accented.split()} & shown
 
 
-async def test_a_string_without_a_key_and_a_language_without_a_catalogue_are_left_alone() -> None:
+async def test_strings_without_a_key_and_languages_without_a_catalogue_are_unchanged() -> None:
     translator = Translator()
     nowhere: TranslationContext[Any, None] = TranslationContext(TranslationContextLocation.other, None)
     portuguese, french = discord.Locale.brazil_portuguese, discord.Locale.french

@@ -1,4 +1,4 @@
-"""A row of the table as one of Discord's commands, and what Discord sends back by it."""
+"""A verb of the table as a command on Discord, and the values that Discord sends for it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ async def nobody(interaction: discord.Interaction, kind: str, typed: str) -> lis
     return []
 
 
-def test_a_row_becomes_its_command() -> None:
+def test_a_verb_becomes_a_command() -> None:
     lookup = command(ROWS["rules", "lookup"], nothing, nobody)
     name, shelf, _ = lookup.parameters
     assert (lookup.name, lookup.description) == ("lookup", words("en")("verbs.rules_lookup"))
@@ -39,7 +39,7 @@ def test_a_number_and_a_text_have_their_limits() -> None:
     assert (limits["k"], limits["question"], limits["shelf"]) == ((1, 50), (1, 4_000), (1, 300))
 
 
-def test_a_free_text_may_be_left_out_and_a_file_is_an_attachment() -> None:
+def test_a_free_text_is_optional_and_a_file_is_an_attachment() -> None:
     (question, *_) = slots(ROWS["rules", "ask"])
     assert (question.name, question.required) == ("question", False)
     name, file = slots(ROWS["prompts", "edit"])
@@ -48,13 +48,13 @@ def test_a_free_text_may_be_left_out_and_a_file_is_an_attachment() -> None:
     assert [file.required for file in files] == [True, False, False, False, False]
 
 
-def test_a_flag_that_is_off_was_not_given() -> None:
+def test_a_false_flag_counts_as_not_given() -> None:
     given = {"question": "Why?", "shelf": None, "k": 3, "private": False, "file": None, "strategy": None}
     assert read(ROWS["rules", "ask"], given) == ("Why?", {"k": 3}, ())
     assert read(ROWS["rules", "ask"], given | {"private": True})[1] == {"k": 3, "private": True}
 
 
-def test_a_text_that_was_left_out_is_told_apart_where_a_verb_needs_one() -> None:
+def test_a_missing_text_is_recognised_where_a_verb_needs_one() -> None:
     assert read(ROWS["rules", "ask"], {})[0] is None
     assert read(ROWS["council", "members"], {"list": None})[0] == ""
     assert read(ROWS["library", "jobs"], {})[0] == ""
@@ -64,6 +64,6 @@ def test_a_text_that_was_left_out_is_told_apart_where_a_verb_needs_one() -> None
     "options",
     [{"k": "3"}, {"k": True}, {"shelf": 3}, {"private": "yes"}, {"question": 7}, {"strategy": "guess"}],
 )
-def test_a_value_of_another_kind_is_refused(options: dict[str, object]) -> None:
+def test_a_value_of_another_type_is_refused(options: dict[str, object]) -> None:
     with pytest.raises(UserError, match=r"discord\.outdated"):
         read(ROWS["rules", "ask"], {"question": "Why?"} | options)

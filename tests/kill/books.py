@@ -1,4 +1,4 @@
-"""Made-up rulebooks for the indexing tests: English, many short sections, the same for the same seed."""
+"""Generated rulebooks for the indexing tests: English, many short sections, the same for the same seed."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ DEEDS = ("burns", "fades", "returns", "sleeps", "waits", "follows", "breaks", "o
 
 
 def write(file: Path, sections: int, *, edition: int = 1) -> Path:
-    """A book of about as many passages as sections."""
+    """Write a book with about as many passages as sections."""
     chance = random.Random(f"{file.name} {edition}")
     parts = [f"# The book of {file.stem}, edition {edition}\n"]
     for n in range(sections):

@@ -1,6 +1,6 @@
-"""What the kill tests share: a data folder with books, a model service of its own, undisturbed courses.
+"""What the kill tests share: a data folder with books, a separate model service, and undisturbed runs.
 
-The default run strikes at a seeded sample of the instants; SUTRADHAR_KILLS=all strikes at every one.
+By default the kills come at a seeded sample of the instants; with SUTRADHAR_KILLS=all, at every one.
 """
 
 from __future__ import annotations
@@ -33,20 +33,20 @@ CHAT = ("chat", "--json", "--thread", "t")
 
 @dataclass(frozen=True)
 class Service:
-    """The loopback model service in a process of its own, which no kill of the bot's touches."""
+    """The loopback model service in a separate process, which survives kills of the bot."""
 
     wire: Wire
     port: int
     log: Path
 
     def calls(self) -> int:
-        """How many paid calls were made."""
+        """The number of paid calls."""
         return len(self.log.read_bytes().splitlines()) if self.log.exists() else 0
 
 
 @contextmanager
 def serving(wire: Wire, folder: Path, *first: Mapping[str, Any]) -> Iterator[Service]:
-    """A service that gives everyone the same answer, word by word; `first` are the replies before that."""
+    """A service that always gives the same answer, word by word, after the replies in `first`."""
     script, log = folder / "script.json", folder / "calls.jsonl"
     replies = {"answers": first, "default": {"text": ANSWER, "delay_s": 0.03}}
     script.write_text(json.dumps(replies), encoding="utf-8")
@@ -73,14 +73,14 @@ def by_words(service: Service, tmp_path_factory: pytest.TempPathFactory) -> Path
 
 @pytest.fixture(scope="session")
 def by_meaning(service: Service, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The same with the real embedding model, whose files have to be there."""
+    """The same with the real embedding model, whose files must exist."""
     if not models.present(load(environ=os.environ).models_dir, "bge-small"):
         pytest.skip("the files of bge-small are not there: python -m bot models pull")
     return settings(service, "bge-small", tmp_path_factory.mktemp("settings"))
 
 
 def settings(service: Service, embedder: str, folder: Path) -> Path:
-    """A file of settings in which the service plays the answerer."""
+    """A config file with the service as the answerer."""
     file = folder / "config.toml"
     file.write_text(
         f"""
@@ -99,7 +99,7 @@ model = "{embedder}"
 
 @pytest.fixture(scope="session")
 def shelf(by_words: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A data folder with one book, found by its words. Copy it before use."""
+    """A data folder with one book, for lexical search. Copy it before use."""
     data = tmp_path_factory.mktemp("shelf") / "data"
     book = str(ROOT / "examples" / "lanterns.md")
     with Bot("library", "add", book, "--shelf", "rules", "--json", data=data, config=by_words) as bot:
@@ -109,7 +109,7 @@ def shelf(by_words: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @dataclass(frozen=True)
 class Reference:
-    """How the question is answered when nothing happens, and the data folder after it."""
+    """The undisturbed answer to the question, and the data folder afterwards."""
 
     course: Course
     data: Path
@@ -125,13 +125,13 @@ def answered(shelf: Path, by_words: Path, tmp_path_factory: pytest.TempPathFacto
 
 @pytest.fixture
 def data(shelf: Path, tmp_path: Path) -> Path:
-    """A data folder of the test's own, with one book."""
+    """A separate data folder with one book."""
     return Path(shutil.copytree(shelf, tmp_path / "data"))
 
 
 @pytest.fixture
 def halting(tmp_path: Path) -> Iterator[tuple[Service, Path]]:
-    """A service of the test's own, whose first answer stops after some words and does not go on; and its settings."""
+    """A separate service whose first answer stops after some words for ever; and its settings."""
     folder = tmp_path / "halting"
     folder.mkdir()
     with serving(WIRES["chat"], folder, {"text": ANSWER, "fault": "hang", "at": 8}) as service:

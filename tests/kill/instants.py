@@ -1,4 +1,4 @@
-"""The seeded instants at which the kill tests strike, spread evenly over the undisturbed course."""
+"""The seeded instants of the kills, spread evenly over the undisturbed run."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ Sequence = tuple[int, tuple[float, ...]]
 
 
 def on_one_of(first: str, *others: str) -> list[Any]:
-    """Parameters of a test that strikes what all platforms share: `make test-slow` strikes it on the first of them."""
+    """Parameters for a test of shared code: `make test-slow` runs it only on the first platform."""
     left_out = pytest.mark.skipif(not ALL, reason="make test-kill has it")
     return [first, *(pytest.param(platform, marks=left_out) for platform in others)]
 
 
 def sequences(name: str, *, kills: int, some: int, every: int) -> list[Sequence]:
-    """(seed, shares of the course): `every` sequences of `kills` strikes, or by default `some` of them, of FEW at most.
+    """(seed, shares of the run): `every` sequences of `kills` kills, or by default `some` of them with FEW at most.
 
-    Over all of them each stretch of the course is struck once; which stretches meet in a sequence is chance.
+    Together they kill once in each stretch of the run; chance decides which stretches share a sequence.
     """
     chance = random.Random(name)
     strikes = kills * every

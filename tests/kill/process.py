@@ -1,6 +1,6 @@
-"""The bot as a user starts it, in a process of its own that can be killed at a chosen instant.
+"""The bot as a user starts it, in a separate process that can be killed at a chosen instant.
 
-Knows the command line and its JSON lines, nothing of the bot's inside.
+It knows the command line and its JSON lines, but no internals of the bot.
 """
 
 from __future__ import annotations
@@ -36,14 +36,14 @@ SECRETS = (
 
 
 class Instant(NamedTuple):
-    """When to strike: `after_s` seconds after the process has written `lines` lines (or a "done")."""
+    """When to kill: `after_s` seconds after the process has written `lines` lines (or a "done")."""
 
     lines: int
     after_s: float
 
 
 class Bot:
-    """`python -m bot ARGUMENTS`, its JSON lines read as they come. Kills what is left on leaving."""
+    """`python -m bot ARGUMENTS`, whose JSON lines are read as they arrive. It is killed at the end of the block."""
 
     def __init__(self, *arguments: str, data: Path, config: Path | None = None, stdin: str = "") -> None:
         settings = ["--config", str(config)] if config else []
@@ -88,26 +88,26 @@ class Bot:
             self._stdin.flush()
 
     def end(self) -> int:
-        """Close standard input and wait for the process to leave by itself; its exit code."""
+        """Close standard input and wait for the process to exit; returns the exit code."""
         self._stdin.close()
         return self.wait()
 
     def wait(self) -> int:
-        """Wait for the process to leave; its exit code."""
+        """Wait for the process to exit; returns the exit code."""
         code = self._process.wait(PATIENCE_S)
         self._reader.join(PATIENCE_S)
         return code
 
     def until(self, ready: Callable[[Events], bool]) -> None:
-        """Wait for what was written to be `ready`, or for the process to have left."""
+        """Wait until `ready` is true of the written events, or the process has exited."""
         with self._news:
             if not self._news.wait_for(lambda: self._over or ready(self.events), PATIENCE_S):
                 raise TimeoutError(f"not written in {PATIENCE_S} s; so far: {self.events}")
 
     def strike(self, when: Instant, number: int = signal.SIGKILL) -> int:
-        """Send a signal at that instant, SIGKILL by default, and wait; the exit code (-9 if it hit).
+        """Send a signal at that instant, SIGKILL by default, and wait; returns the exit code (-9 if the kill hit).
 
-        A "done" that comes earlier, because the machine is less busy than it was, is struck at once.
+        If "done" comes earlier, because the machine is less busy than before, the signal is sent at once.
         """
 
         def ended() -> bool:
@@ -121,7 +121,7 @@ class Bot:
         return self.wait()
 
     def strike_once(self, true: Callable[[], bool]) -> int:
-        """SIGKILL as soon as something is true of the world outside, or when it has left; the exit code."""
+        """Send SIGKILL as soon as `true` holds, unless the process exits first; returns the exit code."""
         until = time.monotonic() + PATIENCE_S
         while self._process.poll() is None and not true():
             if time.monotonic() > until:
@@ -131,13 +131,13 @@ class Bot:
         return self.wait()
 
     def parsing(self) -> bool:
-        """Whether a process parses a file for it."""
+        """Whether a child process is parsing a file."""
         with contextlib.suppress(psutil.Error):
             return any(_is_parser(process) for process in psutil.Process(self._process.pid).children())
         return False
 
     def parsers(self) -> list[psutil.Process]:
-        """The processes that parse a file for it, also after its death."""
+        """The child processes that parse a file, even after the bot's death."""
         found = []
         for process in psutil.process_iter():
             with contextlib.suppress(psutil.Error):
@@ -146,7 +146,7 @@ class Bot:
         return found
 
     def complaints(self) -> str:
-        """What it and its predecessors on the same data wrote to standard error."""
+        """The standard error of this process and its predecessors on the same data."""
         self._complaints.seek(0)
         return self._complaints.read().decode(errors="replace")
 
@@ -169,9 +169,9 @@ def _is_parser(process: psutil.Process) -> bool:
 
 
 def environment() -> dict[str, str]:
-    """The user's own, without what of theirs would change what the bot says or whom it calls.
+    """The user's environment without variables that would change the bot's output or its calls.
 
-    Secrets are empty rather than gone, so that those in a developer's .env do not count either.
+    Secrets are empty rather than unset, so that those in a developer's .env do not count.
     """
     theirs = ("SUTRADHAR_", "LC_", "DISCORD_", "SLACK_")
     kept = {name: value for name, value in os.environ.items() if not name.startswith(theirs)}
@@ -185,13 +185,13 @@ def environment() -> dict[str, str]:
 
 
 class Course(NamedTuple):
-    """How an undisturbed process went: its events, and when each came, in seconds from the start."""
+    """An undisturbed run: its events and their times, in seconds from the start."""
 
     events: Events
     times: list[float]
 
     def instant(self, share: float) -> Instant:
-        """The instant at `share` (0 … 1) of the way from the start to the last line."""
+        """The instant at `share` (0 … 1) of the time from the start to the last line."""
         at = share * self.times[-1]
         lines = sum(1 for time in self.times if time <= at)
         return Instant(lines, at - (self.times[lines - 1] if lines else 0.0))
@@ -202,7 +202,7 @@ class Course(NamedTuple):
 
 
 def course(bot: Bot) -> Course:
-    """Let a process go to its end, undisturbed."""
+    """Let a process run undisturbed to its end."""
     code = bot.end()
     assert code == 0, (bot.events[-3:], bot.complaints())
     return Course(bot.events, [time - bot.began for time in bot.times])

@@ -1,6 +1,6 @@
-"""What a dead process left in its data folder, read from copies so that nothing of it is mended by looking.
+"""What a dead process left in its data folder, read from copies, because opening a database would repair it.
 
-Knows the tables' names, and takes nothing of the product's code to read them.
+It knows the names of the tables, and uses no code of the product to read them.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ LOCKED_S = 60.0
 
 
 def rows(database: Path, query: str, *values: object) -> list[tuple[Any, ...]]:
-    """The rows of a query; none where the database or the table is not there yet."""
+    """The rows of a query; none if the database or the table does not exist yet."""
     with tempfile.TemporaryDirectory() as folder:
         for file in database.parent.glob(database.name + "*"):
             shutil.copy(file, folder)
@@ -37,32 +37,32 @@ def rows(database: Path, query: str, *values: object) -> list[tuple[Any, ...]]:
 
 
 def live(database: Path, query: str) -> list[tuple[Any, ...]]:
-    """The rows of a query to a database that its process is using; none where it or its table is not there yet.
+    """The rows of a query to a database in use; none if the database or the table does not exist yet.
 
-    Who waits for a row calls this up to a thousand times a second, and each time that SQLite opens a database, it reads
-    the whole schema. Therefore a database is opened only after a change.
+    Tests that wait for a row call this up to a thousand times a second, and SQLite reads the whole schema each time
+    it opens a database. Therefore a database is opened only after a change.
     """
     head = _head(database)
     return list(_read_at(database, query, head) if head else _read(database, query))
 
 
 def _head(database: Path) -> bytes:
-    """The two copies of the head of the WAL's index, which each transaction that writes changes; empty without one."""
+    """The two copies of the header of the WAL index, which every write transaction changes; empty without an index."""
     try:
         with Path(f"{database}-shm").open("rb") as index:
-            return index.read(96).strip(b"\0")  # none while the index is being made
+            return index.read(96).strip(b"\0")  # zeros while the index is being created
     except FileNotFoundError:
         return b""
 
 
 @lru_cache(16)
 def _read_at(database: Path, query: str, head: bytes) -> list[tuple[Any, ...]]:
-    """What was read while the head was this, or after a later change: that has changed the head, too."""
+    """The rows for this header, perhaps after a later change, which has changed the header, too."""
     return _read(database, query)
 
 
 def _read(database: Path, query: str) -> list[tuple[Any, ...]]:
-    """While a process that has just begun mends what a kill has left, the database is locked to everybody else."""
+    """The rows of a query, with retries: the database is locked while a new process repairs it after a kill."""
     until = time.monotonic() + LOCKED_S
     while True:
         try:
@@ -77,7 +77,7 @@ def _read(database: Path, query: str) -> list[tuple[Any, ...]]:
 
 
 def cut_off(row: tuple[Any, ...]) -> bool:
-    """Whether a row of the ledger, state and input first, is of a call that a kill cut off, with what it had used."""
+    """Whether a ledger row, with state and input first, is a call that a kill cut off, with its usage until then."""
     return bool(row[0] == "stopped" and row[1] > 0)
 
 
@@ -87,13 +87,13 @@ def inbox(data: Path) -> list[tuple[str, str, str, str]]:
 
 
 def steps(data: Path) -> dict[tuple[str, str], int]:
-    """When each finished step was finished, by (run, name)."""
+    """When each finished step ended, by (run, name)."""
     query = "SELECT workflow_uuid, function_name, completed_at_epoch_ms FROM operation_outputs"
     return {(run, name): at for run, name, at in rows(data / "engine.db", query)}
 
 
 def vectors(data: Path) -> list[str]:
-    """The id of every vector, each as often as it is there."""
+    """The id of every vector, as often as it occurs."""
     return sorted(
         id for (id,) in rows(data / "chroma" / "chroma.sqlite3", "SELECT embedding_id FROM embeddings")
     )
@@ -101,7 +101,7 @@ def vectors(data: Path) -> list[str]:
 
 @dataclass
 class Shown:
-    """A stage as somebody would see it who does what "replace" says."""
+    """A stage as seen by a reader that obeys "replace"."""
 
     title: str
     text: str = ""
@@ -109,15 +109,15 @@ class Shown:
 
 
 def shown(processes: list[Events], run: str) -> dict[str | None, Shown]:
-    """The stages of a run over all processes that worked on it. Asserts that each repeat says "replace"."""
+    """The stages of a run over all its processes. Asserts that each repetition says "replace"."""
     stages: dict[str | None, Shown] = {}
     for events in processes:
         here: set[str | None] = set()
         for event in (event for event in events if event["run"] == run and event["event"] != "done"):
             key = event["stage"]
-            if key is None and event["event"] in ("status", "speak"):  # it waits in line; or for a voice
+            if key is None and event["event"] in ("status", "speak"):  # it waits in the queue; or for a voice
                 continue
-            if event["event"] == "changed":  # what was shown before is another now
+            if event["event"] == "changed":  # an earlier stage has changed
                 continue
             if key not in here:
                 here.add(key)
@@ -126,7 +126,7 @@ def shown(processes: list[Events], run: str) -> dict[str | None, Shown]:
                 stages[key] = Shown(event["title"])
             if event["event"] == "text":
                 stages[key].text += event["text"]
-            elif event["event"] == "stage":  # with the key of the open one it gives that another title
+            elif event["event"] == "stage":  # with the key of the open stage, it is a new title
                 stages[key].title = event["title"]
             elif event["event"] != "status":
                 beside = {k: v for k, v in event.items() if k not in ("run", "replace")}
@@ -135,7 +135,7 @@ def shown(processes: list[Events], run: str) -> dict[str | None, Shown]:
 
 
 def ends(processes: list[Events], run: str) -> list[str]:
-    """The status of every "done" of a run."""
+    """The statuses of all "done" events of a run."""
     return [
         event["status"]
         for events in processes

@@ -1,6 +1,6 @@
 """A process that makes many paid calls at once, for tests that kill it: `python -m tests.kill.spender DB URL CAP`.
 
-Prints a line for each call that has shown a word, has ended, or was refused. A call that has ended is followed by
+It prints a line for each call that has shown a word, has ended, or was refused. After each call that ends, it makes
 another one, without end.
 """
 

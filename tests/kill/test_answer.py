@@ -1,4 +1,4 @@
-"""kill -9 during an answer: it is finished once, in its place, and no finished call is paid again."""
+"""kill -9 during an answer: the answer is completed once, in its place, and no finished call is paid again."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def ledger(data: Path, run: str) -> list[tuple[str, int, int]]:
 
 
 @pytest.mark.parametrize(("seed", "shares"), sequences("answer", kills=3, some=1, every=12))
-def test_a_killed_answer_is_finished_once(
+def test_a_killed_answer_is_completed_once(
     seed: int, shares: tuple[float, ...], data: Path, chat: Chat, answered: Reference, service: Service
 ) -> None:
     chance = random.Random(seed)
@@ -32,7 +32,7 @@ def test_a_killed_answer_is_finished_once(
     before = service.calls()
     calls_when_kept: int | None = None
     for share in shares:
-        asked = inbox(data)[1:]  # the first was the book
+        asked = inbox(data)[1:]  # the first run added the book
         over = bool(asked) and asked[0][3] == "done"
         when = answered.course.starting(chance.random()) if over else answered.course.instant(share)
         with chat("" if asked else QUESTION) as bot:
@@ -62,7 +62,7 @@ def test_a_killed_answer_is_finished_once(
 
 @pytest.mark.skipif(not ALL, reason="make test-kill has it")
 @pytest.mark.parametrize(("seed", "shares"), sequences("meaning", kills=3, some=1, every=2))
-def test_an_answer_survives_kills_with_the_embedding_model_too(
+def test_a_killed_answer_with_the_embedding_model_is_completed_once(
     seed: int, shares: tuple[float, ...], data: Path, chat: Chat, answered: Reference, by_meaning: Path
 ) -> None:
     told: list[Events] = []
@@ -81,8 +81,8 @@ def test_an_answer_survives_kills_with_the_embedding_model_too(
     assert shown(told, run)["answer"] == shown([answered.course.events], reference)["answer"]
 
 
-def test_the_stroke_upon_done_does_not_end_it_twice(data: Path, chat: Chat, answered: Reference) -> None:
-    """The narrowest place: between the last line and the note that it was written."""
+def test_a_kill_at_done_does_not_end_the_answer_twice(data: Path, chat: Chat, answered: Reference) -> None:
+    """The shortest interval: between the last line and the record that it was written."""
     with chat(QUESTION) as bot:
         assert bot.strike(Instant(len(answered.course.events), 0)) == -signal.SIGKILL
     (run,) = {event["run"] for event in bot.events}
@@ -93,7 +93,7 @@ def test_the_stroke_upon_done_does_not_end_it_twice(data: Path, chat: Chat, answ
 
 
 @pytest.mark.parametrize("seed", range(3 if ALL else 1))
-def test_turns_that_were_acknowledged_are_answered_in_order(seed: int, data: Path, chat: Chat) -> None:
+def test_acknowledged_questions_are_answered_in_order(seed: int, data: Path, chat: Chat) -> None:
     chance = random.Random(f"turns {seed}")
     turns = [f"/rules ask How many hours does a candle burn, {n}?\n" for n in ("one", "two", "three")]
     told: list[Events] = []
@@ -114,12 +114,12 @@ def test_turns_that_were_acknowledged_are_answered_in_order(seed: int, data: Pat
 
 
 @pytest.mark.parametrize("seed", range(4 if ALL else 1))
-def test_a_stopped_run_is_not_brought_back(seed: int, data: Path, chat: Chat) -> None:
+def test_a_stopped_run_stays_stopped(seed: int, data: Path, chat: Chat) -> None:
     chance = random.Random(f"stopped {seed}")
     with chat(QUESTION) as bot:
         bot.until(lambda events: sum(event["event"] == "text" for event in events) > 2)
         bot.type("/stop\n")
-        # Somewhere between the line's arrival and the end of the run.
+        # At some instant between the line's arrival and the end of the run.
         struck = bot.strike(Instant(len(bot.events), chance.random() * 0.06 * seed))
         assert struck == -signal.SIGKILL
     ((run, _, _, state),) = inbox(data)[1:]
@@ -133,7 +133,7 @@ def test_a_stopped_run_is_not_brought_back(seed: int, data: Path, chat: Chat) ->
         assert ends([again.events], run) == ["done"]
 
 
-def test_a_run_stopped_for_certain_stays_stopped(
+def test_a_run_with_a_recorded_stop_stays_stopped(
     data: Path, chat: Chat, halting: tuple[Service, Path]
 ) -> None:
     _, config = halting
@@ -151,7 +151,7 @@ def test_a_run_stopped_for_certain_stays_stopped(
 
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)][: 2 if ALL else 1])
-def test_a_signal_to_leave_is_obeyed_and_the_answer_goes_on_at_the_next_start(
+def test_sigterm_ends_the_process_and_the_answer_continues_at_the_next_start(
     number: int, code: int, data: Path, chat: Chat, answered: Reference, halting: tuple[Service, Path]
 ) -> None:
     service, config = halting

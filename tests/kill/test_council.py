@@ -1,4 +1,4 @@
-"""kill -9 during a council: it ends in the same stages, and no call that had finished is paid again."""
+"""kill -9 during a council: it ends with the same stages, and no finished call is paid again."""
 
 from __future__ import annotations
 
@@ -47,13 +47,13 @@ LEDGER = "SELECT step, state, output_tokens FROM ledger WHERE run_id = ?"
 
 @dataclass(frozen=True)
 class Council:
-    """The models in a process of their own, which no kill of the bot's touches."""
+    """The models in a separate process, which survives kills of the bot."""
 
     config: Path
     log: Path
 
     def paid(self) -> Counter[Call]:
-        """How often each call was answered."""
+        """The number of answers to each call."""
         lines = self.log.read_text(encoding="utf-8").splitlines() if self.log.exists() else []
         calls = [json.loads(line) for line in lines]
         return Counter(Call(call["model"], call["task"]) for call in calls if call["state"] == "asked")
@@ -71,13 +71,13 @@ def sitting(folder: Path, **script: Any) -> Iterator[Council]:
         config.write_text(council_model.settings(url), encoding="utf-8")
         try:
             yield Council(config, log)
-        finally:  # else whoever leaves here with an error would wait for it for ever
+        finally:  # otherwise an error here would wait for it for ever
             process.kill()
 
 
 @dataclass(frozen=True)
 class Reference:
-    """How the council ends when nothing happens, what was paid for it, and what was set down."""
+    """The undisturbed council: its end, its paid calls and its stored rows."""
 
     course: Course
     stages: dict[str | None, Any]
@@ -101,7 +101,7 @@ def ledger(data: Path, run: str) -> list[tuple[Any, ...]]:
 
 
 def stages(told: list[Events], run: str) -> dict[str | None, Any]:
-    """What a reader is left with, without what differs from council to council: so does who opens the debate."""
+    """The final stages without the parts that differ between councils, such as the opener of the debate."""
     return {
         key: (one.title, [] if key == "debate" else plain(one.text), [plain(repr(it)) for it in one.beside])
         for key, one in shown(told, run).items()
@@ -109,13 +109,13 @@ def stages(told: list[Events], run: str) -> dict[str | None, Any]:
 
 
 def plain(text: str) -> list[str]:
-    """Its lines, without time, tokens, the run's name and who was quicker."""
+    """The lines, without times, tokens, the run's id and the order of arrival."""
     spans = re.sub(r"\b[\d.,]+ (?:s|seconds?|minutes?|tokens?)\b|\bno\. \w+", "N", text)
     return sorted(re.sub(r"--run \w+", "--run X", spans).splitlines())
 
 
 def check(told: list[Events], data: Path, council: Council, reference: Reference) -> None:
-    """The run has ended once, as the undisturbed one did, with every call settled that it did not repeat."""
+    """Check that the run ended once, like the undisturbed one, and that every call is settled or was repeated."""
     ((run, verb, thread, state),) = inbox(data)
     assert (verb, thread, state) == ("ask", "t", "done")
     assert ends(told, run) == ["done"]
@@ -153,7 +153,7 @@ def test_a_council_killed_in_every_stage_pays_only_for_what_was_cut_off(
 
 
 def alone(stage: str, events: Events) -> bool:
-    """Whether all of a stage is there but its last call, or the chair has begun to write."""
+    """Whether only the last call of a stage is missing, or the chair has begun to write."""
     here = [event for event in events if event.get("stage") == stage]
     if stage == "synthesis":
         return any(one["event"] == "text" for one in here)
@@ -165,7 +165,7 @@ def asked(council: Council, call: Call) -> bool:
 
 
 @pytest.mark.parametrize(("seed", "shares"), sequences("council", kills=1, some=1, every=36))
-def test_a_killed_council_is_finished_once(
+def test_a_killed_council_is_completed_once(
     seed: int, shares: tuple[float, ...], tmp_path: Path, reference: Reference
 ) -> None:
     data, chance = tmp_path / "data", random.Random(seed)
@@ -184,13 +184,15 @@ def test_a_killed_council_is_finished_once(
                     assert bot.strike(when) == -signal.SIGKILL, bot.complaints()
             told.append(bot.events)
             assert not [one for one in council.paid() - before if one.step in safe], (
-                "what was kept stays paid"
+                "stored calls are not paid again"
             )
         check(told, data, council, reference)
         most = len(MEMBERS) * len(shares)
-        assert council.paid().total() <= reference.paid.total() + most, "and no more than one stage a stroke"
+        assert council.paid().total() <= reference.paid.total() + most, (
+            "and each kill repeats at most one stage"
+        )
 
 
 def by_task(paid: Counter[Call]) -> Counter[str]:
-    """Who opens the debate, and so revises nothing, is drawn anew for each council."""
+    """The opener of the debate, who revises nothing, is drawn again for each council."""
     return Counter(call.task.partition("-")[0] for call in paid.elements())

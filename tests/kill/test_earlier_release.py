@@ -1,4 +1,4 @@
-"""A data folder of an earlier release opens, and what was under way in it goes on and ends.
+"""A data folder of an earlier release opens, and its unfinished runs continue to their end.
 
 tests/kill/earlier holds the two databases of commit c9014b7, as SQL, after three kill -9 of its process: a council in
 the thread "a" was cut off while its chair wrote, one in "b" at the last ballot, one in "c" at the last answer.
@@ -32,9 +32,7 @@ def data(tmp_path: Path) -> Path:
 
 
 @pytest.mark.timeout(600)
-def test_councils_that_an_earlier_release_left_in_every_stage_end_and_pay_for_no_kept_call_again(
-    tmp_path: Path, data: Path
-) -> None:
+def test_councils_of_an_earlier_release_end_and_repeat_no_stored_call(tmp_path: Path, data: Path) -> None:
     settled = rows(data / "sutradhar.db", "SELECT step FROM ledger WHERE state = 'settled'")
     assert len(settled) == 18, "eight of the first council, seven of the second, three of the third"
     with sitting(tmp_path / "models") as council:

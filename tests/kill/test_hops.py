@@ -1,4 +1,4 @@
-"""kill -9 between two hops of a search: what was judged and searched is not paid for again."""
+"""kill -9 between two hops of a search: finished judgements and searches are not paid again."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def log(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def config(tmp_path: Path, log: Path) -> Iterator[Path]:
-    """Settings with a model that judges honestly: it searches for a name that stands in the first passages."""
+    """A config with a model that judges correctly: it searches for a name in the first passages."""
     script, file = tmp_path / "script.json", tmp_path / "config.toml"
     script.write_text(json.dumps(SCRIPT), encoding="utf-8")
     command = [
@@ -104,4 +104,4 @@ def test_a_kill_between_hops_pays_nothing_twice(tmp_path: Path, config: Path, lo
     paid = Counter(calls)
     assert len(paid) == 3  # two judgements and the answer
     assert paid[calls[0]] == 1
-    assert sum(paid.values()) <= 4  # the second judgement may have been on its way
+    assert sum(paid.values()) <= 4  # the second judgement may have been in progress

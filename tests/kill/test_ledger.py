@@ -1,4 +1,4 @@
-"""kill -9 with fifty calls at once: each is settled with what was received of it, and the cap holds."""
+"""kill -9 during fifty calls: each is settled with the tokens received so far, and the cap holds."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ async def price(usage: Usage) -> Decimal:
 
 
 class Spender:
-    """The process, and how often it has printed each line."""
+    """The process, and the number of times that it printed each line."""
 
     def __init__(self, process: Piped) -> None:
         self._process = process
@@ -58,7 +58,7 @@ class Spender:
 
 @asynccontextmanager
 async def spender(folder: Path, service: MessagesService, cap: Decimal) -> AsyncIterator[Spender]:
-    """Killed on leaving."""
+    """A spender, killed at the end of the block."""
     database = migrated.database(folder / "sutradhar.db")
     process = await Piped.start(
         "tests.kill.spender", (database, service.base_url, str(cap)), os.environ, ROOT, folder / "log"
@@ -85,16 +85,15 @@ def usage_of(row: LedgerRow) -> Usage:
 
 
 def spent(rows: list[LedgerRow]) -> Decimal:
-    """As the caps count it."""
+    """The spending as the caps count it."""
     dollars = [row.estimate_usd if row.state == "reserved" else row.cost_usd for row in rows]
     return sum((amount for amount in dollars if amount is not None), Decimal(0))
 
 
-async def test_fifty_killed_answers_cost_what_was_received_of_them(tmp_path: Path) -> None:
+async def test_fifty_killed_answers_cost_their_received_tokens(tmp_path: Path) -> None:
     database = migrated.database(tmp_path / "sutradhar.db")
-    endless = Reply(
-        "so", endless=True, delay_s=0.1
-    )  # more pieces would leave a busy machine no time for the notes
+    # With more pieces, a busy machine would have no time to record the usage.
+    endless = Reply("so", endless=True, delay_s=0.1)
     estimate = await price(most_usage(PROMPT))
     async with MessagesService(lambda body: endless, models=(MODEL.partition(":")[2],)) as service:
         async with spender(tmp_path, service, estimate * AT_ONCE) as spending:
@@ -113,7 +112,7 @@ async def test_fifty_killed_answers_cost_what_was_received_of_them(tmp_path: Pat
         assert row.input_tokens > 0
         assert 0 < row.output_tokens < PROMPT.max_tokens
         assert row.cost_usd == await price(usage_of(row)) < estimate
-    assert sum(row.output_tokens for row in rows) <= sent, "nobody pays for what never came"
+    assert sum(row.output_tokens for row in rows) <= sent, "tokens that never arrived are not paid"
 
 
 async def test_fifty_callers_killed_again_and_again_never_pass_the_cap(tmp_path: Path) -> None:
@@ -135,8 +134,8 @@ async def test_fifty_callers_killed_again_and_again_never_pass_the_cap(tmp_path:
             await spending.until("over", 1)
         assert service.calls >= 20
     rows = await entries(database)
-    assert {row.state for row in rows} <= {"settled", "stopped"}, "nothing is reserved for the dead"
-    assert cap - estimate < spent(rows) <= cap, "what was set aside for the dead was spent by the living"
+    assert {row.state for row in rows} <= {"settled", "stopped"}, "killed processes have no reservations left"
+    assert cap - estimate < spent(rows) <= cap, "other processes used the reservations of the killed ones"
     for row in rows:
         assert row.cost_usd == await price(usage_of(row))
     assert len(rows) >= service.calls

@@ -1,4 +1,4 @@
-"""kill -9 during the library's jobs: they go on from their last batch, and nothing is there twice or half."""
+"""kill -9 during the library's jobs: they continue from their last batch, and nothing is duplicated or incomplete."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 
 @dataclass(frozen=True)
 class Reference:
-    """A library job that nothing happened to: its course, the folder before and after, the books then in it."""
+    """An undisturbed library job: its course, the data folder before and after, and the final books."""
 
     arguments: tuple[str, ...]
     course: Course
@@ -51,7 +51,7 @@ Begin = Callable[..., Bot]
 
 @pytest.fixture(scope="session")
 def config(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Settings with the real embedding model and no other: answers quote what was found."""
+    """A config with the real embedding model and no other: answers quote the passages."""
     if not models.present(load(environ=os.environ).models_dir, "bge-small"):
         pytest.skip("the files of bge-small are not there: python -m bot models pull")
     file = tmp_path_factory.mktemp("settings") / "config.toml"
@@ -71,7 +71,7 @@ def job(
 
 @pytest.fixture(scope="session")
 def adding(config: Path, tmp_path_factory: pytest.TempPathFactory) -> Reference:
-    """Two new books of 100 passages, into an empty data folder: the migration is struck too."""
+    """Two new books of 100 passages in an empty data folder, so that kills hit the migration, too."""
     folder = tmp_path_factory.mktemp("adding")
     made = (books.write(folder / "north.md", 70), books.write(folder / "south.md", 30))
     return job((*ADD, *map(str, made)), None, folder, made, config)
@@ -89,7 +89,7 @@ def replacing(config: Path, tmp_path_factory: pytest.TempPathFactory) -> Referen
 
 @pytest.fixture(scope="session")
 def parsing(config: Path, tmp_path_factory: pytest.TempPathFactory) -> Reference:
-    """Two new books that are parsed, each in a process of its own."""
+    """Two new books, each parsed in a separate process."""
     folder = tmp_path_factory.mktemp("parsing")
     made = tuple(
         Path(shutil.copy(FILES / name, folder)) for name in ("libreoffice.docx", "libreoffice-plain.pdf")
@@ -110,7 +110,7 @@ def removing(replacing: Reference, config: Path, tmp_path_factory: pytest.TempPa
 
 
 def check(data: Path, made: tuple[Path, ...]) -> None:
-    """Each book is on the shelf once, whole and with its vectors, and nothing else is anywhere."""
+    """Check that each book is on the shelf once, complete and with its vectors, and that nothing else exists."""
     found = rows(data / "sutradhar.db", DOCUMENTS)
     assert [row[1] for row in found] == sorted(file.name for file in made)
     assert all(state == "ready" and chunks == embedded for _, _, state, chunks, embedded in found), found
@@ -125,7 +125,7 @@ def check(data: Path, made: tuple[Path, ...]) -> None:
 
 @functools.cache
 def asked(data: Path, config: Path) -> list[object]:
-    """What a few questions find, as far as it does not name a run."""
+    """The results of a few questions, without the ids of runs."""
     questions = ("How long until the wolf follows?", "When does the candle near the river fade?")
     with Bot(
         *CHAT, data=data, config=config, stdin="".join(f"/rules ask {question}\n" for question in questions)
@@ -141,7 +141,7 @@ def jobs(data: Path, config: Path) -> str:
 
 
 def started(data: Path, config: Path) -> None:
-    """A start clears away the edition that was replaced."""
+    """Start the bot, which deletes the replaced edition."""
     with Bot(*CHAT, data=data, config=config) as bot:
         assert bot.end() == 0, bot.complaints()
 
@@ -156,14 +156,14 @@ def written(data: Path) -> dict[str, int]:
 
 
 def struck(bot: Bot, when: Instant) -> None:
-    """Kill it then; a command that is quicker than it was undisturbed may have left by then."""
+    """Kill the bot at that instant; a command that is quicker than before may have exited by then."""
     assert bot.strike(when) in (-signal.SIGKILL, 0), bot.complaints()
 
 
 def strike_all(
     reference: Reference, shares: tuple[float, ...], data: Path, chance: random.Random
 ) -> list[Events]:
-    """Kill at each share in turn; each process but the first goes on with what the one before left."""
+    """Kill at each share in turn; each process continues the work of the previous one."""
     if reference.before is not None:
         shutil.copytree(reference.before, data)
     told: list[Events] = []
@@ -177,7 +177,7 @@ def strike_all(
         with Bot(*(CHAT if mine else reference.arguments), data=data, config=reference.config) as bot:
             struck(bot, when)
         told.append(bot.events)
-        # What was finished before stays as it was; nothing of it is done again.
+        # Finished work is unchanged, and none of it is repeated.
         now = steps(data)
         assert {key: now[key] for key in finished} == finished
         assert {id: at for id, at in written(data).items() if id in safe} == safe
@@ -200,12 +200,12 @@ def batch_of(data: Path, batches: int, before: set[str]) -> dict[str, int]:
         *(("parsing", *sequence) for sequence in sequences("parsing", kills=3, some=0, every=3)),
     ],
 )
-def test_a_killed_job_goes_on_from_its_last_batch(
+def test_a_killed_job_continues_from_its_last_batch(
     kind: str, seed: int, shares: tuple[float, ...], tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
     data, adding = tmp_path / "data", request.getfixturevalue(kind)
     told = strike_all(adding, shares, data, random.Random(seed))
-    # Who was cut off types the same again, or just comes back.
+    # The person types the same command again, or only starts the bot.
     again = adding.arguments if seed % 2 or not inbox(data) else CHAT
     with Bot(*again, data=data, config=adding.config) as bot:
         assert bot.end() == 0, bot.complaints()
@@ -214,7 +214,7 @@ def test_a_killed_job_goes_on_from_its_last_batch(
     received = inbox(data)
     for run, _, _, state in received:
         assert state == "done"
-        # A command prints nothing of a run that an earlier process left unfinished.
+        # A command prints nothing about an unfinished run of an earlier process.
         unprinted = again is not CHAT and run != received[-1][0] and ends(told, run) == []
         assert unprinted or ends(told, run) == ["done"]
         shown(told, run)
@@ -226,7 +226,7 @@ def test_a_killed_job_goes_on_from_its_last_batch(
 
 @pytest.mark.parametrize("kind", ["replacing", "reindexing"] if ALL else ["replacing"])
 @pytest.mark.parametrize(("seed", "shares"), sequences("replacing", kills=3, some=1, every=2))
-def test_a_replaced_book_is_the_old_one_or_the_new_one(
+def test_a_killed_replacement_leaves_the_old_book_or_the_new_one(
     kind: str, seed: int, shares: tuple[float, ...], tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
     reference: Reference = request.getfixturevalue(kind)
@@ -248,7 +248,7 @@ def test_a_replaced_book_is_the_old_one_or_the_new_one(
 def test_a_kill_between_two_books_of_one_step_loses_none(
     verb: str, tmp_path: Path, adding: Reference
 ) -> None:
-    """The first book is on the shelf, or beside it, but no step says so yet: neither lost nor taken in twice."""
+    """The first book is on the shelf or about to be, but no step is recorded: it is neither lost nor added twice."""
     data = tmp_path / "data"
     arguments, sign = adding.arguments, "documents"
     if verb == "reindex":
@@ -271,8 +271,10 @@ def test_a_kill_between_two_books_of_one_step_loses_none(
 @pytest.mark.parametrize(
     "name", ["libreoffice-plain.pdf", "libreoffice.docx"] if ALL else ["libreoffice.docx"]
 )
-def test_a_stroke_while_a_file_is_parsed(verb: str, name: str, tmp_path: Path, config: Path) -> None:
-    """Who parses leaves as well, and nothing of the file is anywhere but where it came from."""
+def test_a_kill_while_a_file_is_parsed_leaves_nothing_behind(
+    verb: str, name: str, tmp_path: Path, config: Path
+) -> None:
+    """The parsing process exits, too, and the file exists only in its original place."""
     data, file = tmp_path / "data", tmp_path / f"book{Path(name).suffix}"
     shutil.copy(FILES / ("python-docx.docx" if file.suffix == ".docx" else "groff.pdf"), file)
     arguments: tuple[str, ...] = (*ADD, str(file), "--replace")
@@ -299,7 +301,7 @@ def test_a_stroke_while_a_file_is_parsed(verb: str, name: str, tmp_path: Path, c
 @pytest.mark.skipif(not ALL, reason="make test-kill has it")
 @pytest.mark.parametrize(("seed", "shares"), sequences("watching", kills=2, some=1, every=3))
 @pytest.mark.parametrize("edition", [1, 2])
-def test_a_watched_folders_job_goes_on(
+def test_a_watched_folders_job_continues(
     edition: int, seed: int, shares: tuple[float, ...], tmp_path: Path, config: Path
 ) -> None:
     folder, data, calm = tmp_path / "rules", tmp_path / "data", tmp_path / "calm"
@@ -329,7 +331,7 @@ def test_a_watched_folders_job_goes_on(
 
 @pytest.mark.parametrize("through", ["command", "chat"])
 @pytest.mark.parametrize(("seed", "shares"), sequences("removing", kills=1, some=1, every=4))
-def test_a_removed_book_is_there_whole_or_gone_whole(
+def test_a_killed_removal_leaves_all_of_a_book_or_none_of_it(
     through: str,
     seed: int,
     shares: tuple[float, ...],
@@ -341,7 +343,7 @@ def test_a_removed_book_is_there_whole_or_gone_whole(
     assert removing.before is not None
     shutil.copytree(removing.before, data)
     line = "/library remove east.md --shelf rules\n"
-    # The first half of the course is start-up, where nothing has been touched yet.
+    # The first half of the course is the start, which changes nothing yet.
     when = removing.course.instant(0.5 + shares[0] / 2)
     if through == "command":
         with Bot(*removing.arguments, data=data, config=removing.config) as bot:
@@ -359,8 +361,8 @@ def test_a_removed_book_is_there_whole_or_gone_whole(
         assert there == ["west.md"]
 
 
-async def test_a_stroke_in_the_middle_of_a_removal(tmp_path: Path, removing: Reference) -> None:
-    """Off the shelf already, vectors and file still there: the next start clears them away."""
+async def test_the_next_start_completes_a_killed_removal(tmp_path: Path, removing: Reference) -> None:
+    """The book is off the shelf, but its vectors and file still exist: the next start deletes them."""
     data = tmp_path / "data"
     assert removing.before is not None
     shutil.copytree(removing.before, data)
@@ -375,7 +377,7 @@ async def test_a_stroke_in_the_middle_of_a_removal(tmp_path: Path, removing: Ref
 
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)][: 2 if ALL else 1])
-def test_a_job_left_in_order_goes_on_at_the_next_start(
+def test_a_job_interrupted_by_a_shutdown_continues_at_the_next_start(
     number: int, code: int, tmp_path: Path, adding: Reference
 ) -> None:
     data = tmp_path / "data"

@@ -1,4 +1,4 @@
-"""kill -9 while a model's answer is coming in, on every wire: nothing is lost, and nothing paid but what must be."""
+"""kill -9 while a model's answer arrives, on every API: nothing is lost, and no call is repeated without need."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ LEDGER = (
 
 
 class Undisturbed(NamedTuple):
-    """A wire's service, the settings by which it is asked, and how the question is answered over it."""
+    """A service with one of the APIs, a config that uses it, and the undisturbed answer."""
 
     service: Service
     settings: Path
@@ -59,7 +59,7 @@ def texts(events: Events) -> int:
 
 
 @pytest.mark.parametrize(("seed", "shares"), sequences("stream", kills=2, some=1, every=8))
-def test_an_answer_killed_mid_stream_is_finished_once(
+def test_an_answer_killed_mid_stream_is_completed_once(
     seed: int, shares: tuple[float, ...], data: Path, undisturbed: Undisturbed
 ) -> None:
     service, config, answered = undisturbed
@@ -69,7 +69,7 @@ def test_an_answer_killed_mid_stream_is_finished_once(
     told: list[Events] = []
     calls_when_kept: int | None = None
     for share in shares:
-        # Anywhere from the moment the service was asked to the last words that are shown.
+        # At any instant from the request to the service until the last words are shown.
         wanted = int(share * (texts(answered.course.events) + 1))
         with Bot(*CHAT, data=data, config=config, stdin="" if told else QUESTION) as bot:
             if wanted:
@@ -91,10 +91,12 @@ def test_an_answer_killed_mid_stream_is_finished_once(
     assert ends(told, run) == ["done"]
     assert shown(told, run) == shown([answered.course.events], reference)
     calls = service.calls() - before
-    assert calls == (calls_when_kept or 1 + len(shares)), "each kill costs one call, and the end one more"
+    assert calls == (calls_when_kept or 1 + len(shares)), (
+        "each kill costs one call, and the final answer one more"
+    )
     (whole,) = rows(answered.data / "sutradhar.db", LEDGER, reference)
     assert whole[0] == "settled"
-    assert all(whole[1:3]), "the service has said what it counted"
+    assert all(whole[1:3]), "the service has reported its count"
     paid_for = rows(data / "sutradhar.db", LEDGER, run)
     assert len(paid_for) == calls
     assert whole in paid_for

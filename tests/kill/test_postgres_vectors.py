@@ -1,4 +1,4 @@
-"""kill -9 while vectors are written to Postgres: none is missing, left over or twice."""
+"""kill -9 while vectors are written to Postgres: none is missing, left over or duplicated."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ pytestmark = pytest.mark.timeout(600)
 
 @pytest.fixture
 def connection(postgres: str, tmp_path: Path) -> Iterator[Connection]:
-    """A connection to an empty database, whose address is in tmp_path/config.toml."""
+    """A connection to an empty database, whose URL is in tmp_path/config.toml."""
     if not models.present(load(environ=os.environ).models_dir, "bge-small"):
         pytest.skip("the files of bge-small are not there: python -m bot models pull")
     url = created(postgres)
@@ -45,7 +45,7 @@ def connection(postgres: str, tmp_path: Path) -> Iterator[Connection]:
 
 
 def rows(connection: Connection, query: str) -> list[tuple[Any, ...]]:
-    """The rows of a query; none where a table is not there yet."""
+    """The rows of a query; none if a table does not exist yet."""
     table = query.partition(" FROM ")[2].partition(" ")[0].rstrip(")")
     if connection.exec_driver_sql(f"SELECT to_regclass('{table}')").scalar() is None:
         return []
@@ -53,7 +53,7 @@ def rows(connection: Connection, query: str) -> list[tuple[Any, ...]]:
 
 
 def whole(connection: Connection) -> bool:
-    """Whether no job is unfinished, and the vectors are exactly those of the books on the shelf."""
+    """Whether every job has ended, and the vectors are exactly those of the books on the shelf."""
     unfinished = rows(connection, "SELECT 1 FROM inbox WHERE state IN ('received', 'started')")
     found = rows(connection, DOCUMENTS)
     chunks = sorted(f"{id}:{n}" for id, _, _, count, _ in found for n in range(count))
@@ -62,7 +62,7 @@ def whole(connection: Connection) -> bool:
     return not unfinished and ready and there == chunks and not rows(connection, LEFTOVERS)
 
 
-def test_a_killed_job_leaves_the_vectors_of_the_books_on_the_shelf(
+def test_after_a_killed_job_the_vectors_are_those_of_the_books_on_the_shelf(
     tmp_path: Path, connection: Connection
 ) -> None:
     data, config = tmp_path / "data", tmp_path / "config.toml"

@@ -1,4 +1,4 @@
-"""What waiting tests read of a database in use is as new as its last transaction; looking again costs little."""
+"""Reading a database in use returns the latest transaction, and reading it again without a change costs little."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.kill.remains import live
 COUNT = "SELECT count(*) FROM looked_at"
 
 
-def test_every_transaction_is_seen_also_after_the_log_was_emptied_or_the_database_replaced(
+def test_every_transaction_is_seen_even_after_a_checkpoint_or_a_replacement(
     tmp_path: Path,
 ) -> None:
     database = tmp_path / "some.db"
@@ -37,7 +37,7 @@ def test_every_transaction_is_seen_also_after_the_log_was_emptied_or_the_databas
         assert live(database, COUNT) == []
 
 
-def test_looking_again_costs_a_twentieth_of_looking_after_a_change(tmp_path: Path) -> None:
+def test_reading_again_without_a_change_costs_a_twentieth(tmp_path: Path) -> None:
     data = migrated.folder(tmp_path)
     database = data / migrated.STORAGE
     with closing(sqlite3.connect(database)) as writer:

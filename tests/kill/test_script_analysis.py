@@ -1,4 +1,4 @@
-"""kill -9 while a small model looks into a script's scenes: the rest is done afterwards, and nothing twice."""
+"""kill -9 while the extractor reads a script's scenes: the rest is read afterwards, and nothing twice."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ WHOLE = json.dumps(
 
 
 @pytest.mark.skipif(not ALL, reason="make test-kill has it")
-def test_a_scene_is_looked_into_once_however_often_the_bot_is_killed(tmp_path: Path) -> None:
+def test_each_scene_is_read_once_however_often_the_bot_is_killed(tmp_path: Path) -> None:
     script, log, config = (tmp_path / f"model.{end}" for end in ("json", "jsonl", "toml"))
     play = tmp_path / "play.fountain"
     play.write_text(
@@ -69,4 +69,4 @@ def test_a_scene_is_looked_into_once_however_often_the_bot_is_killed(tmp_path: P
     assert rows(database, CARDS) == [(SCENES,)]
     assert rows(database, "SELECT count(*) FROM script_findings WHERE key = 'whole'") == [(1,)]
     calls = sum(json.loads(line)["model"] == "tiny" for line in log.read_text(encoding="utf-8").splitlines())
-    assert SCENES + 1 <= calls <= SCENES + 3, "a kill costs the call that was under way, and no other"
+    assert SCENES + 1 <= calls <= SCENES + 3, "a kill costs the call in progress, and no other"

@@ -1,4 +1,4 @@
-"""kill -9 while the bot starts: over the migration, the engine's launch and the purge of its old runs."""
+"""kill -9 during the start of the bot: the migration, the engine's launch and the purge of its old runs."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 OLD = "SELECT count(*) FROM workflow_status WHERE workflow_uuid LIKE 'old-%'"
 
 
-def test_an_empty_folder_survives_any_number_of_strokes(
+def test_the_first_start_survives_any_number_of_kills(
     tmp_path: Path, by_words: Path, answered: Reference
 ) -> None:
     chance = random.Random("start")
@@ -39,7 +39,7 @@ def test_an_empty_folder_survives_any_number_of_strokes(
 
 
 @pytest.mark.skipif(not ALL, reason="make test-kill has it")
-def test_the_purge_of_old_runs_can_be_cut_off(data: Path, chat: Chat, answered: Reference) -> None:
+def test_the_purge_of_old_runs_survives_a_kill(data: Path, chat: Chat, answered: Reference) -> None:
     shutil.copy(answered.data / "engine.db", data / "engine.db")
     grow(data / "engine.db", 900)
     chance = random.Random("purge")
@@ -56,7 +56,7 @@ def test_the_purge_of_old_runs_can_be_cut_off(data: Path, chat: Chat, answered: 
 
 
 def grow(database: Path, runs: int) -> None:
-    """Give the engine finished runs of 40 days ago, copies of one that it has."""
+    """Give the engine finished runs from 40 days ago, copied from an existing one."""
     with closing(sqlite3.connect(database)) as connection, connection:
         columns = [row[1] for row in connection.execute("PRAGMA table_info(workflow_status)")]
         times = [name for name in columns if name.endswith("_at") or name.endswith("_epoch_ms")]

@@ -1,4 +1,4 @@
-"""kill -9 while a small model looks into a scene or parts a turn, or a scene is written on: each is done once."""
+"""kill -9 while the extractor reads a scene or splits a turn, or a scene is continued: each happens once."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ HUNG = {"text": "and no more is said", "fault": "hang", "at": 1}
 
 @dataclass(frozen=True)
 class Service:
-    """A model service in a process of its own, which no kill of the bot's touches."""
+    """A model service in a separate process, which survives kills of the bot."""
 
     config: Path
     log: Path
@@ -50,7 +50,7 @@ Serve = Callable[..., Service]
 
 @pytest.fixture
 def serve(tmp_path: Path) -> Iterator[Serve]:
-    """Starts a service by the names of what it answers otherwise: "scene", "again", "found", "parts"."""
+    """Starts a service with special answers by name: "scene", "again", "found", "parts"."""
     with ExitStack() as services:
 
         def start(name: str, *, extract: bool = True, **otherwise: dict[str, Any]) -> Service:
@@ -88,7 +88,7 @@ def serve(tmp_path: Path) -> Iterator[Serve]:
         yield start
 
 
-def test_a_scene_is_looked_into_once_however_often_the_bot_is_killed(tmp_path: Path, serve: Serve) -> None:
+def test_each_scene_is_read_once_however_often_the_bot_is_killed(tmp_path: Path, serve: Serve) -> None:
     data = tmp_path / "data"
     database = data / "sutradhar.db"
 
@@ -98,7 +98,7 @@ def test_a_scene_is_looked_into_once_however_often_the_bot_is_killed(tmp_path: P
 
     hangs = serve("hangs", found=HUNG)
     with Bot(*CHAT, data=data, config=hangs.config, stdin=BEGIN + TURN) as bot:
-        # The turn is shown and done, and both its scenes wait for a model that says no more.
+        # The turn has ended, and both its scenes wait for a model that does not answer.
         assert bot.strike_once(lambda: kept("scene") == 2 and hangs.calls("tiny") >= 1) == -signal.SIGKILL
     assert kept("extracted") == 0
     answers = serve("answers")
@@ -107,25 +107,25 @@ def test_a_scene_is_looked_into_once_however_often_the_bot_is_killed(tmp_path: P
     with Bot(*CHAT, data=data, config=answers.config) as bot:
         assert bot.end() == 0, bot.complaints()
     found = rows(database, "SELECT turn, body FROM story_nodes WHERE kind = 'extracted' ORDER BY seq")
-    assert len(found) == len({turn for turn, _ in found}) == 2, "each of the two scenes once"
+    assert len(found) == len({turn for turn, _ in found}) == 2, "each of the two scenes is read once"
     assert all(json.loads(body)["summary"] == "A gull answers." for _, body in found)
     assert kept("scene") == kept("act") == 2
-    assert answers.calls("tiny") in (2, 3), "a kill costs the call that was under way, and no other"
+    assert answers.calls("tiny") in (2, 3), "a kill costs the call in progress, and no other"
 
 
 @pytest.mark.parametrize("held", ["parts", "scene"] if ALL else ["parts"])
-def test_a_turn_that_was_being_parted_is_told_once(tmp_path: Path, serve: Serve, held: str) -> None:
+def test_a_turn_killed_while_it_is_split_is_played_once(tmp_path: Path, serve: Serve, held: str) -> None:
     data = tmp_path / "data"
     database = data / "sutradhar.db"
     first = serve("first", extract=False)
     with Bot(*CHAT, data=data, config=first.config, stdin=BEGIN + 2 * "I go.\n") as bot:
         assert bot.end() == 0, bot.complaints()
-    assert first.calls("tiny") == 0, "so short a turn has no parts"
+    assert first.calls("tiny") == 0, "such a short turn has no parts"
     hangs = serve("hangs", extract=False, **{held: HUNG})
     with Bot(*CHAT, data=data, config=hangs.config, stdin=TURN) as bot:
         model = "tiny" if held == "parts" else "big"
         assert bot.strike_once(lambda: hangs.calls(model) == 1) == -signal.SIGKILL
-    assert hangs.calls("tiny") == 1, "its parts were asked for"
+    assert hangs.calls("tiny") == 1, "the model was asked for its parts"
     again = serve("again", extract=False)
     with Bot(*CHAT, data=data, config=again.config) as bot:
         assert bot.end() == 0, bot.complaints()
@@ -133,12 +133,12 @@ def test_a_turn_that_was_being_parted_is_told_once(tmp_path: Path, serve: Serve,
     assert [json.loads(body)["text"] for (body,) in acts].count(TURN.strip()) == 1
     assert rows(database, KINDS.format("scene")) == [(4,)]
     parted = 1 if held == "parts" else 0
-    assert again.calls("tiny") == parted, "what was answered before the kill is not paid for again"
+    assert again.calls("tiny") == parted, "answers from before the kill are not paid again"
     assert again.calls("big") == 1
 
 
 @pytest.mark.skipif(not ALL, reason="make test-kill has it")
-def test_a_scene_that_is_written_on_is_not_paid_for_twice(tmp_path: Path, serve: Serve) -> None:
+def test_a_killed_continuation_of_a_scene_is_not_paid_twice(tmp_path: Path, serve: Serve) -> None:
     data = tmp_path / "data"
     acting = {"text": "The wind turns. “I will go down alone,” Mira said. The lamp gutters."}
     hangs = serve("hangs", extract=False, scene=acting, again=HUNG)
@@ -149,7 +149,7 @@ def test_a_scene_that_is_written_on_is_not_paid_for_twice(tmp_path: Path, serve:
     with Bot(*CHAT, data=data, config=again.config) as bot:
         assert bot.end() == 0, bot.complaints()
         shown = "".join(event["text"] for event in bot.events if event["event"] == "text")
-    assert again.calls("big") == 1, "only what it goes on with"
+    assert again.calls("big") == 1, "only the continuation"
     assert shown.strip() == f"The wind turns. {SCENE}"
     scenes = rows(data / "sutradhar.db", "SELECT body FROM story_nodes WHERE kind = 'scene' ORDER BY seq")
     assert len(scenes) == 2

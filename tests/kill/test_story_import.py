@@ -1,4 +1,4 @@
-"""kill -9 while a chat log is imported and learnt: it is there wholly or not at all, and the same command goes on."""
+"""kill -9 while a chat log is imported and embedded: all of it exists or none, and the same command continues."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 
 @pytest.fixture(scope="module")
 def config(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Settings with the real embedding model."""
+    """A config with the real embedding model."""
     if not models.present(load().models_dir, "bge-small"):
         pytest.skip("the files of bge-small are not there: python -m bot models pull")
     file = tmp_path_factory.mktemp("settings") / "config.toml"
@@ -35,7 +35,7 @@ def count(database: Path, table: str, read: Callable[[Path, str], list[tuple[int
     return found[0][0] if found else 0
 
 
-def test_an_import_that_is_killed_again_and_again_is_whole_in_the_end(tmp_path: Path, config: Path) -> None:
+def test_an_import_killed_repeatedly_is_complete_at_the_end(tmp_path: Path, config: Path) -> None:
     log, data = tmp_path / "log.jsonl", tmp_path / "data"
     lines = [
         {"id": at, "speaker": "Gina", "text": f"I hid key number {at} under the step."} for at in range(LINES)
@@ -49,7 +49,7 @@ def test_an_import_that_is_killed_again_and_again_is_whole_in_the_end(tmp_path: 
     def learnt(least: int) -> bool:
         return count(database, "story_vectors", live) >= least
 
-    with start() as bot:  # before anything is there
+    with start() as bot:  # before anything exists
         assert bot.strike(Instant(0, 0.5)) == -9
     assert count(database, "story_nodes") in (0, LINES)
     with start() as bot:
@@ -59,7 +59,7 @@ def test_an_import_that_is_killed_again_and_again_is_whole_in_the_end(tmp_path: 
         with start() as bot:
             assert bot.strike_once(partial(learnt, least)) == -9
         assert least <= count(database, "story_vectors") < LINES, (
-            "what was made is kept, and it goes on from there"
+            "the stored vectors are kept, and the import continues after them"
         )
     with start() as bot:
         assert bot.wait() == 0, bot.complaints()
@@ -68,7 +68,7 @@ def test_an_import_that_is_killed_again_and_again_is_whole_in_the_end(tmp_path: 
     assert count(database, "stories") == count(database, "story_branches") == 1
     assert count(database, "story_nodes") == count(database, "story_vectors") == LINES
     assert rows(database, "SELECT id FROM stories") == [(said["story"],)]
-    with start() as bot:  # and once more changes nothing
+    with start() as bot:  # and another start changes nothing
         assert bot.wait() == 0, bot.complaints()
         assert bot.events == [said]
     assert count(database, "story_nodes") == count(database, "story_vectors") == LINES

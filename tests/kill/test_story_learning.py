@@ -1,4 +1,4 @@
-"""kill -9 while the pieces of a story's turns are embedded: the next turn makes what is missing, and nothing else."""
+"""kill -9 while the pieces of a story's turns are embedded: the next turn makes only the missing vectors."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ TOLD = "SELECT id FROM story_nodes WHERE kind = 'scene' OR body LIKE '%thing num
 
 
 class Embedding:
-    """A service of vectors, in a thread of its own; `free` lets its answers go."""
+    """An embedding service in a separate thread; `free` releases its answers."""
 
     def __init__(self) -> None:
         self.service = EmbeddingService()
@@ -54,7 +54,7 @@ class Embedding:
         asyncio.run_coroutine_threadsafe(call, self._loop).result(60)  # type: ignore[arg-type]
 
     def times(self) -> Counter[int]:
-        """How often each turn's words were embedded, by its number."""
+        """The number of times that each turn's words were embedded, by turn."""
         sent = [text for request in list(self.service.requests) for text in request["input"]]
         return Counter(
             int(text.partition("thing number ")[2].partition(" ")[0])
@@ -74,7 +74,9 @@ def turns(first: int, last: int) -> str:
     return "".join(f"I do thing number {n} of the harbour.\n" for n in range(first, last + 1))
 
 
-def test_what_is_learnt_is_kept_however_often_the_bot_is_killed(tmp_path: Path, embedding: Embedding) -> None:
+def test_stored_vectors_are_kept_however_often_the_bot_is_killed(
+    tmp_path: Path, embedding: Embedding
+) -> None:
     data, config, wire = tmp_path / "data", tmp_path / "config.toml", WIRES["chat"]
     database = data / "sutradhar.db"
     with serving(wire, tmp_path, *[{"text": "A gull calls."}] * 2 * SHORT) as service:
@@ -105,10 +107,10 @@ def test_what_is_learnt_is_kept_however_often_the_bot_is_killed(tmp_path: Path, 
             )
     learnt = {node for (node,) in rows(database, VECTORS)}
     assert {node for (node,) in kept} < learnt
-    assert {node for (node,) in rows(database, TOLD)} == learnt, "each turn is told once, and learnt"
+    assert {node for (node,) in rows(database, TOLD)} == learnt, "each turn is played once, and embedded"
     paid = embedding.times()
     assert set(paid) == set(range(1, SHORT + 3))
-    # Each kill costs the batch that was under way, and no other.
+    # Each kill costs the batch in progress, and no other.
     again = sum((paid - Counter(set(paid))).values())
     assert sum(lost.values()) <= again <= sum(lost.values()) + BATCH
     assert max(paid.values()) <= 3

@@ -1,4 +1,4 @@
-"""kill -9 during an answer: both processes' spans are of one trace, and hang below the run that the second one ends."""
+"""kill -9 during an answer: both processes' spans belong to one trace, below the run that the second one ends."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 
 @pytest.fixture
 def collector() -> Iterator[Collector]:
-    """One on a loop of its own, which goes on while a test waits for a process."""
+    """A collector on a separate event loop, which continues while a test waits for a process."""
     found, loop = Collector(), asyncio.new_event_loop()
     thread = threading.Thread(target=loop.run_forever)
     thread.start()

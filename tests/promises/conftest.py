@@ -1,4 +1,4 @@
-"""One indexed data folder for all, copied per test; a small disk that really fills up."""
+"""One indexed data folder, copied for each test; and a small disk that really fills up."""
 
 from __future__ import annotations
 
@@ -44,13 +44,13 @@ def _stocked_with_vectors(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def stocked(_stocked: Path, tmp_path: Path) -> Path:
-    """A data folder with the handbook on the shelf "rules", searched by words."""
+    """A data folder with the handbook on the shelf "rules", for lexical search."""
     return Path(shutil.copytree(_stocked, tmp_path / "data"))
 
 
 @pytest.fixture
 def stocked_with_vectors(_stocked_with_vectors: Path, tmp_path: Path) -> Path:
-    """The same with its vectors."""
+    """The same with vectors."""
     return Path(shutil.copytree(_stocked_with_vectors, tmp_path / "data"))
 
 
@@ -58,19 +58,19 @@ def stocked_with_vectors(_stocked_with_vectors: Path, tmp_path: Path) -> Path:
     params=["chat", *(pytest.param(name, marks=pytest.mark.slow) for name in WIRES if name != "chat")]
 )
 def wire(request: pytest.FixtureRequest) -> Wire:
-    """Each of the wires that a model is asked over; tests/llm has all of them also in `make test`."""
+    """Each of the APIs of models; tests/llm runs all of them in `make test`, too."""
     return WIRES[request.param]
 
 
 class SmallDisk:
-    """A file system of its own with a few megabytes."""
+    """A separate file system of a few megabytes."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self._filler = folder / "filler"
 
     def fill(self, left: int = 0) -> None:
-        """Leave `left` bytes and not one more."""
+        """Fill the disk except for exactly `left` bytes."""
         with self._filler.open("ab", buffering=0) as filler:
             for block in (65_536, 4_096, 1):
                 try:

@@ -1,6 +1,6 @@
 """A conversation with the real application, line by line, through the feed that `chat --json` reads.
 
-Everything in it is real but the person: what they type comes from the test, what they see is kept.
+Everything is real except the person: the test supplies the typed lines and keeps the output.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ ANSWER = "The speed of a grappled creature becomes zero [1]."
 
 
 class Talk:
-    """One open chat. `events` is everything it showed."""
+    """An open chat. `events` has everything that it showed."""
 
     def __init__(self, app: App | None = None) -> None:
         self.app = app
@@ -72,7 +72,7 @@ class Talk:
         self._news = asyncio.Event()
 
     async def say(self, line: str) -> Events:
-        """Type a line and wait for its end; what it showed."""
+        """Type a line and wait for its end; returns the events shown."""
         start = len(self.events)
         await self.type(line)
         await self.until(lambda events: any(e["event"] == "done" for e in events), start)
@@ -113,7 +113,7 @@ async def talking(
     application: type[App] = App,
     interrupted: bool = False,
 ) -> AsyncIterator[Talk]:
-    """The chat as a program opens it, in this process. `interrupted`: it ends as by Ctrl-C, in the middle."""
+    """The chat as a program opens it, in this process. `interrupted`: it ends in the middle, as by Ctrl-C."""
     talk = Talk()
 
     async def opened() -> App:
@@ -122,7 +122,7 @@ async def talking(
 
     out: Any = talk
     feed = Feed(Conversation("en", thread), JsonLines(out), overtake=True)
-    Words.to_operator = True  # as bot.cli says of every command but `run`
+    Words.to_operator = True  # as bot.cli does for every command but `run`
     running = asyncio.create_task(feed.run(opened(), talk.lines()))
     try:
         yield talk
@@ -138,9 +138,9 @@ async def talking(
 
 
 def settings(data: Path, *services: ModelService, toml: str = "") -> Config:
-    """Settings over `data`. A service plays the answerer, whichever wire it speaks; of several each stands in
-    for the one before. No vectors unless `toml` asks for them, and no scene is looked into unless it has a
-    table for stories.
+    """A config for `data`, with a service of any API as the answerer; each further service is a fallback.
+
+    There are no vectors unless `toml` configures them, and scenes are not extracted unless it has a table for stories.
     """
     text = toml or '[embedding]\nmodel = "none"\n'
     text += "" if "[story]" in text else "[story]\nextract = false\n"
@@ -150,7 +150,7 @@ def settings(data: Path, *services: ModelService, toml: str = "") -> Config:
             'api_key_env = "FAKE_KEY"\n'
         )
     chain = [f"{name}:small" for name in NAMES[: len(services)]]
-    # Without this table the demo model would play, where its files are.
+    # Without this table the demo model would be used, if its files exist.
     text += f"[roles]\nanswerer = {json.dumps(chain)}\n" if chain else "[roles]\n"
     file = data.with_name(data.name + ".toml")
     file.write_text(text, encoding="utf-8")
@@ -168,14 +168,14 @@ def texts(events: Events, *names: str) -> str:
 
 
 def status(events: Events) -> str:
-    """How the one run in `events` ended; exactly one "done", and it comes last."""
+    """The final status of the only run; checks that there is one "done", at the end."""
     assert [event["event"] for event in events].count("done") == 1, events
     assert events[-1]["event"] == "done", events
     return str(events[-1]["status"])
 
 
 def sentence(events: Events) -> str:
-    """The one sentence of a run that failed."""
+    """The only sentence of a failed run."""
     assert status(events) == "failed", events
     (failed,) = of(events, "failed")
     text = str(failed["text"])
@@ -187,7 +187,7 @@ def sentence(events: Events) -> str:
 def bot(
     *arguments: str, data: Path, stdin: bytes = b"", config: Path | None = None, **environ: str
 ) -> subprocess.CompletedProcess[bytes]:
-    """`python -m bot …` in a process of its own, forked from one that has imported everything."""
+    """`python -m bot …` in a separate process, forked from one that has imported everything."""
     given = ["--config", str(config)] if config else []
     line = [*given, "--data", str(data), *arguments]
     return completed(line, {**environment(), **environ}, ROOT, stdin, PATIENCE_S)
@@ -207,13 +207,13 @@ def cold_bot(*arguments: str, data: Path, **environ: str) -> subprocess.Complete
 
 
 def heard(done: subprocess.CompletedProcess[bytes]) -> Events:
-    """What a process wrote in JSON; nothing else may be on its standard output."""
+    """The JSON events of a process, whose standard output must contain nothing else."""
     assert b"Traceback" not in done.stderr, done.stderr.decode()
     return [json.loads(line) for line in io.BytesIO(done.stdout)]
 
 
 def answer(events: Events) -> str:
-    """What the answer said."""
+    """The text of the answer."""
     return texts([event for event in events if event.get("stage") == "answer"]).strip()
 
 
@@ -227,7 +227,7 @@ async def ledger_of(talk: Talk) -> list[Any]:
 
 
 async def asked(config: Config) -> tuple[Events, list[Any]]:
-    """Ask once; the events, and the ledger's rows."""
+    """Ask once; returns the events and the ledger's rows."""
     async with talking(config) as talk:
         events = await talk.say(ASK)
         rows = await ledger_of(talk)
@@ -236,7 +236,7 @@ async def asked(config: Config) -> tuple[Events, list[Any]]:
 
 
 def quick(config: Config) -> AbstractAsyncContextManager[Talk]:
-    """A chat whose models are waited for a moment only."""
+    """A chat that waits only briefly for its models."""
 
     class Impatient(App):
         @classmethod

@@ -1,4 +1,4 @@
-"""Files that will not do are named, each with its sentence, and keep nothing else from going in."""
+"""Unusable files are named, each with a sentence, and all other files are added."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def plain(tmp_path: Path) -> Path:
 
 
 def seven(folder: Path) -> dict[str, str]:
-    """Seven broken files and what is to be said of each."""
+    """Seven broken files, and the sentence for each."""
     said = {}
 
     def broken(name: str, sentence: str, data: bytes) -> None:
@@ -53,7 +53,7 @@ def seven(folder: Path) -> dict[str, str]:
     broken("b-blank.txt", EMPTY, b"\n \t\r\n\n")
     broken("c-picture.md", PICTURE, b"\x89PNG\r\n\x1a\n" + bytes(range(256)) * 20)
     broken("d-nuls.txt", BINARY, b"words and\x00 more words\n" * 10)
-    broken("e-halves.txt", ENCODING, b"\xff\xfe" + b"a\x00\x00\xd8" * 30)  # half a pair of surrogates each
+    broken("e-halves.txt", ENCODING, b"\xff\xfe" + b"a\x00\x00\xd8" * 30)  # each has half of a surrogate pair
     (folder / "f-link.md").symlink_to(folder / "book-001.md")
     said["f-link.md"] = "f-link.md: this is a symbolic link. Add the file it points to."
     os.mkfifo(folder / "g-pipe.md")
@@ -62,13 +62,13 @@ def seven(folder: Path) -> dict[str, str]:
 
 
 def children_s() -> float:
-    """Processor time of the processes that have ended: a machine with much else to do takes no more of it."""
+    """The processor time of ended child processes, which does not depend on how busy the machine is."""
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return used.ru_utime + used.ru_stime
 
 
 @pytest.mark.slow
-def test_a_folder_of_500_files_is_added_but_for_7_broken_ones(tmp_path: Path, plain: Path) -> None:
+def test_a_folder_of_500_files_is_added_except_for_7_broken_ones(tmp_path: Path, plain: Path) -> None:
     folder = tmp_path / "notes"
     folder.mkdir()
     for n in range(493):
@@ -90,7 +90,7 @@ def test_a_folder_of_500_files_is_added_but_for_7_broken_ones(tmp_path: Path, pl
     assert sum(".md" in line for line in texts(listed).splitlines()) == 493
 
 
-async def test_what_will_not_do_when_it_is_named_itself(tmp_path: Path) -> None:
+async def test_an_unusable_file_that_is_named_itself_is_refused(tmp_path: Path) -> None:
     (tmp_path / "dice.mp4").write_bytes(b"PK")
     wanted = {
         "dice.mp4": f"dice.mp4: I can't read this kind of file. I read {', '.join(SUFFIXES)}.",
@@ -98,7 +98,7 @@ async def test_what_will_not_do_when_it_is_named_itself(tmp_path: Path) -> None:
     }
     for name in ("large.txt", "large.pdf"):
         with (tmp_path / name).open("wb") as file:
-            file.truncate(200_000_000)  # sparse: its length is all there is of it
+            file.truncate(200_000_000)  # a sparse file, which has only a length
         wanted[name] = f"{name}: 200 MB is more than the limit of 20 MB ([library] max_mb in config.toml)."
     async with talking(settings(tmp_path / "data")) as talk:
         for name, said in wanted.items():
@@ -107,7 +107,7 @@ async def test_what_will_not_do_when_it_is_named_itself(tmp_path: Path) -> None:
             assert texts(events, "notice") == said
 
 
-async def test_documents_that_will_not_do_keep_nothing_else_from_going_in(tmp_path: Path) -> None:
+async def test_unusable_documents_do_not_prevent_others_from_being_added(tmp_path: Path) -> None:
     folder = tmp_path / "books"
     folder.mkdir()
     real = Path(__file__).parents[1] / "readers" / "files"
@@ -159,7 +159,7 @@ async def test_documents_that_will_not_do_keep_nothing_else_from_going_in(tmp_pa
     assert len(list((tmp_path / "data" / "originals").iterdir())) == 2
 
 
-async def test_usual_encodings_are_read_and_spoilt_bytes_do_not_spoil_the_rest(tmp_path: Path) -> None:
+async def test_common_encodings_are_read_and_invalid_bytes_harm_nothing_else(tmp_path: Path) -> None:
     line = "A condição agarrado reduz o deslocamento a zero, até que o agarrão termine. "
     for name, data in {
         "cp1252.txt": (line * 5).encode("cp1252"),
@@ -178,8 +178,8 @@ async def test_usual_encodings_are_read_and_spoilt_bytes_do_not_spoil_the_rest(t
         assert all(name in listed for name in ("cp1252.txt", "utf16.txt", "utf16-bare.txt", "cut.txt"))
 
 
-def test_no_reader_lets_a_nul_through() -> None:
-    # Postgres refuses them, and SQLite's substr stops at them.
+def test_no_reader_returns_a_nul() -> None:
+    # Postgres refuses NULs, and SQLite's substr stops at them.
     whole = "# T\n\n## H\n\nfirst \x00 second\n" * 3
     for encoding in ("utf-8", "utf-16", "utf-16-le", "utf-8-sig", "utf-32", "cp1252"):
         for name in ("a.md", "a.txt"):
@@ -192,7 +192,7 @@ def test_no_reader_lets_a_nul_through() -> None:
 
 
 async def test_an_unreadable_file_or_folder_is_refused(tmp_path: Path) -> None:
-    # Permissions do not bind the superuser; a link that leads to itself binds everybody.
+    # Permissions do not stop the superuser; a link to itself stops everybody.
     loop = tmp_path / "loop"
     loop.symlink_to(loop)
     taken, refused = gather([str(loop / "book.md")], 1_000)
@@ -209,7 +209,7 @@ async def test_an_unreadable_file_or_folder_is_refused(tmp_path: Path) -> None:
             assert texts(events, "notice") == "closed.md: I am not allowed to read it."
 
 
-async def test_a_file_that_goes_or_grows_between_the_look_and_the_reading(tmp_path: Path) -> None:
+async def test_a_file_that_changes_between_the_check_and_the_reading_is_refused(tmp_path: Path) -> None:
     file = tmp_path / "book.md"
     file.write_text(text("book"))
     taken, _ = gather([str(file)], 1_000)
@@ -219,11 +219,11 @@ async def test_a_file_that_goes_or_grows_between_the_look_and_the_reading(tmp_pa
     file.unlink()
     with pytest.raises(UserError, match="file_missing"):
         read_whole(taken[0].path, 1_000)
-    # One that turns into a pipe must not be waited for.
+    # The bot must not wait for a file that became a pipe.
     os.mkfifo(file)
     with pytest.raises(UserError, match="file_"):
         read_whole(taken[0].path, 1_000)
-    # One that turns into a link must not be followed.
+    # The bot must not follow a file that became a link.
     file.unlink()
     secret = tmp_path / "secret.md"
     secret.write_text("not for the library")
@@ -232,7 +232,7 @@ async def test_a_file_that_goes_or_grows_between_the_look_and_the_reading(tmp_pa
         read_whole(taken[0].path, 1_000)
 
 
-async def test_the_same_again_and_another_under_the_same_name(tmp_path: Path) -> None:
+async def test_an_unchanged_file_is_recognised_and_a_changed_one_needs_replace(tmp_path: Path) -> None:
     file = tmp_path / "book.md"
     file.write_text(text("first"))
     copy = tmp_path / "copy.md"
@@ -268,7 +268,7 @@ async def test_paths_with_spaces_and_accents_are_found(tmp_path: Path) -> None:
         assert status(await talk.say(f'/library add "{folder}" --shelf regras')) == "done"
 
 
-async def test_a_shelf_or_a_path_that_makes_no_sense(tmp_path: Path) -> None:
+async def test_an_invalid_shelf_or_path_gets_a_sentence(tmp_path: Path) -> None:
     (tmp_path / "nothing").mkdir()
     async with talking(settings(tmp_path / "data")) as talk:
         assert sentence(await talk.say(f"/library add {tmp_path / 'nothing'} --shelf rules"))

@@ -1,4 +1,4 @@
-"""A cap on what is spent: the answer becomes the passages, with the sentence that says why, and nothing is paid."""
+"""Above a spending cap, the answer quotes the passages and says why, and nothing is paid."""
 
 from __future__ import annotations
 

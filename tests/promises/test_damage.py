@@ -1,4 +1,4 @@
-"""What is damaged is named in a sentence, everything else goes on, and a reindex mends what it can."""
+"""Damage is named in a sentence, everything else continues, and a reindex repairs what it can."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.promises.talk import ASK, of, sentence, settings, status, talking, te
 
 
 @pytest.mark.parametrize("how", ["deleted", "spoilt"])
-async def test_damaged_vectors_leave_the_words_and_a_reindex_mends(
+async def test_with_damaged_vectors_words_are_searched_and_a_reindex_repairs_them(
     how: str, stocked_with_vectors: Path
 ) -> None:
     chroma = stocked_with_vectors / "chroma"
@@ -25,14 +25,14 @@ async def test_damaged_vectors_leave_the_words_and_a_reindex_mends(
         asked = await talk.say(ASK)
         assert status(asked) == "done"
         assert "speed becomes zero" in texts(asked)
-        assert len(of(asked, "notice")) == 2  # one of them says that the answer is quoted
+        assert len(of(asked, "notice")) == 2  # one of the notices says that the answer is quoted
         if how == "deleted":
             assert status(await talk.say("/library reindex")) == "done"
             assert len(of(await talk.say(ASK), "notice")) == 1
 
 
 @pytest.mark.parametrize("file", ["sutradhar.db", "engine.db"])
-async def test_a_damaged_database_is_one_sentence(file: str, stocked: Path) -> None:
+async def test_a_damaged_database_gets_one_sentence(file: str, stocked: Path) -> None:
     for beside in stocked.glob(f"{file}-*"):  # noqa: ASYNC240
         beside.unlink()
     (stocked / file).write_bytes(b"not a database at all " * 1_000)
@@ -41,7 +41,7 @@ async def test_a_damaged_database_is_one_sentence(file: str, stocked: Path) -> N
     assert talk.code == 1
 
 
-async def test_an_original_that_is_missing_is_named_and_the_others_go_on(
+async def test_a_reindex_names_a_missing_original_and_continues_with_the_others(
     stocked: Path, tmp_path: Path
 ) -> None:
     other = tmp_path / "other.md"
@@ -55,11 +55,13 @@ async def test_an_original_that_is_missing_is_named_and_the_others_go_on(
         assert status(mended) == "failed"
         assert "handbook.md" in texts(mended, "notice")
         assert "hemp" in texts(await talk.say("/rules lookup Ropes"))
-        assert "speed becomes zero" in texts(await talk.say(ASK)), "what cannot be read anew stays as it was"
+        assert "speed becomes zero" in texts(await talk.say(ASK)), (
+            "a document that cannot be read again is unchanged"
+        )
 
 
 @pytest.mark.parametrize("how", ["missing", "damaged"])
-async def test_without_whole_model_files_words_are_searched(
+async def test_with_incomplete_model_files_words_are_searched(
     how: str, stocked_with_vectors: Path, tmp_path: Path
 ) -> None:
     config = settings(stocked_with_vectors, toml=VECTORS)

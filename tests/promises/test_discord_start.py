@@ -1,4 +1,4 @@
-"""`python -m bot run`: what is not as it should be is said in one sentence, and no secret is ever written down."""
+"""`python -m bot run` reports each fault in one sentence, and never writes a secret."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def settings(folder: Path, discord: FakeDiscord | None = None) -> Path:
 
 
 def sentence(text: bytes, *words: str) -> None:
-    """The last line says all of it, after the one that tells what is opened; what has a date is the log."""
+    """The last line of the output, after the line about the connection; lines with a date are the log."""
     lines = [line for line in text.decode().splitlines() if not line.startswith("20")]
     assert 1 <= len(lines) <= 2, lines
     assert "Traceback" not in text.decode()
@@ -33,14 +33,14 @@ def sentence(text: bytes, *words: str) -> None:
 
 
 @pytest.mark.slow
-def test_without_a_token_it_says_where_one_goes(tmp_path: Path) -> None:
+def test_a_missing_token_is_reported_with_where_to_set_it(tmp_path: Path) -> None:
     done = bot("run", data=tmp_path / "data", config=settings(tmp_path), DISCORD_TOKEN="")
     assert done.returncode != 0
     sentence(done.stderr, "DISCORD_TOKEN")
 
 
 @pytest.mark.slow
-async def test_a_wrong_token_is_told_and_not_repeated(tmp_path: Path) -> None:
+async def test_a_wrong_token_is_reported_but_not_printed(tmp_path: Path) -> None:
     async with FakeDiscord() as discord:
         config = settings(tmp_path, discord)
         done = await asyncio.to_thread(
@@ -52,8 +52,8 @@ async def test_a_wrong_token_is_told_and_not_repeated(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_discord_out_of_reach_is_told(tmp_path: Path) -> None:
-    with socket.socket() as taken:  # bound, and nobody listens
+def test_an_unreachable_discord_is_reported(tmp_path: Path) -> None:
+    with socket.socket() as taken:  # bound, but without a listener
         taken.bind(("127.0.0.1", 0))
         port = taken.getsockname()[1]
         config = tmp_path / "config.toml"
@@ -65,7 +65,7 @@ def test_a_discord_out_of_reach_is_told(tmp_path: Path) -> None:
     assert b"wrong-wrong" not in done.stderr
 
 
-def test_a_data_folder_in_use_is_told(tmp_path: Path, stocked: Path) -> None:
+def test_a_data_folder_in_use_is_reported(tmp_path: Path, stocked: Path) -> None:
     from filelock import FileLock
 
     with FileLock(stocked / "lock"):
@@ -74,7 +74,7 @@ def test_a_data_folder_in_use_is_told(tmp_path: Path, stocked: Path) -> None:
     sentence(done.stderr)
 
 
-def test_neither_help_nor_the_chat_loads_discord(tmp_path: Path) -> None:
+def test_help_and_chat_do_not_import_discord(tmp_path: Path) -> None:
     for arguments in (("--help",), ("chat", "--json")):
         done = cold_bot(*arguments, data=tmp_path / "data", PYTHONPROFILEIMPORTTIME="1")
         assert done.returncode == 0

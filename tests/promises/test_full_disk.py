@@ -1,4 +1,4 @@
-"""A full disk: one sentence, the process lives on, nothing is lost, and room makes it work again."""
+"""A full disk gets one sentence; the process continues, nothing is lost, and everything works once there is room."""
 
 from __future__ import annotations
 
@@ -48,7 +48,9 @@ async def test_asking_and_adding_on_a_full_disk_and_after_room_was_made(
         assert "big.md" not in texts(books)
     async with talking(settings(data)) as talk:
         await still_answers(talk)
-        assert {event["run"] for event in talk.events} == {talk.events[-1]["run"]}, "nothing old is run again"
+        assert {event["run"] for event in talk.events} == {talk.events[-1]["run"]}, (
+            "no old request runs again"
+        )
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""`chat --json` and `library add` as other programs use them: one "done" a line, JSON alone, exit codes."""
+"""`chat --json` and `library add` as programs use them: one "done" for each line, only JSON, and exit codes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def config(folder: Path) -> Path:
     return file
 
 
-def test_each_line_ends_in_exactly_one_done_whatever_it_is(stocked: Path) -> None:
+def test_every_line_gets_exactly_one_done(stocked: Path) -> None:
     typed = [
         b"/rules books",
         b"",
@@ -28,7 +28,7 @@ def test_each_line_ends_in_exactly_one_done_whatever_it_is(stocked: Path) -> Non
         b"w" * 1_000_000,
         b"/rules ask --k nine lanterns",
         b"/help",
-        b"/rules lookup Grappled",  # and no newline at the end
+        b"/rules lookup Grappled",  # without a newline at the end
     ]
     done = bot("chat", "--json", data=stocked, config=config(stocked.parent), stdin=b"\n".join(typed))
     events = heard(done)
@@ -48,13 +48,13 @@ def test_each_line_ends_in_exactly_one_done_whatever_it_is(stocked: Path) -> Non
 
 
 @pytest.mark.slow
-def test_when_all_goes_well_the_exit_code_says_so(stocked: Path) -> None:
+def test_success_exits_with_zero(stocked: Path) -> None:
     done = bot("chat", "--json", data=stocked, config=config(stocked.parent), stdin=b"/rules books\n/help\n")
     assert done.returncode == 0
     assert len(of(heard(done), "done")) == 2
 
 
-def test_a_reader_that_goes_away_does_not_leave_the_process_hanging(stocked: Path) -> None:
+def test_a_process_whose_reader_disappears_exits(stocked: Path) -> None:
     process = subprocess.Popen(
         [
             sys.executable,
@@ -87,7 +87,7 @@ def test_a_reader_that_goes_away_does_not_leave_the_process_hanging(stocked: Pat
 
 
 @pytest.mark.slow
-def test_library_add_has_an_exit_code_for_all_some_and_wrong_use(tmp_path: Path) -> None:
+def test_library_add_has_exit_codes_for_all_some_and_wrong_usage(tmp_path: Path) -> None:
     settings_file, data = config(tmp_path), tmp_path / "data"
     good = tmp_path / "good.md"
     good.write_text("# Good\n\nA lantern burns.\n")
@@ -100,7 +100,7 @@ def test_library_add_has_an_exit_code_for_all_some_and_wrong_use(tmp_path: Path)
 
 
 @pytest.mark.slow
-async def test_a_data_folder_that_cannot_be_used_is_one_sentence(tmp_path: Path) -> None:
+async def test_an_unusable_data_folder_gets_one_sentence(tmp_path: Path) -> None:
     file = tmp_path / "file"
     file.write_text("not a folder")
     app = await App.open(settings(tmp_path / "busy"))

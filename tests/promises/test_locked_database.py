@@ -1,4 +1,4 @@
-"""Another program holds a database for longer than is waited for: one sentence, and later it works."""
+"""Another program locks a database for longer than the bot waits: one sentence, and later it works."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ LOCKED = (
 
 @contextmanager
 def held(file: Path) -> Iterator[None]:
-    """Somebody else is writing."""
+    """Lock the database as another program that writes."""
     connection = sqlite3.connect(file, isolation_level=None)
     connection.execute("BEGIN IMMEDIATE")
     try:
@@ -44,7 +44,7 @@ async def test_a_question_while_another_program_holds_the_database(file: str, st
 
 
 @pytest.mark.parametrize("file", ["sutradhar.db", "engine.db"])
-async def test_a_lock_that_comes_while_an_answer_is_on_its_way(file: str, stocked: Path) -> None:
+async def test_a_lock_during_an_answer_gets_one_sentence(file: str, stocked: Path) -> None:
     import asyncio
 
     from tests.fakes.chat_completions import ChatService, Reply
@@ -75,7 +75,7 @@ async def test_opening_while_another_program_holds_a_new_database(file: str, tmp
         assert status(await talk.say("/rules books")) == "done"
 
 
-async def test_the_wait_is_a_sentence_for_whoever_opens(stocked: Path) -> None:
+async def test_a_lock_while_opening_is_reported_in_a_sentence(stocked: Path) -> None:
     app = await App.open(settings(stocked), busy_timeout_s=0.2)
     with pytest.raises(UserError, match=r"storage\.busy"):
         await App.open(settings(stocked), busy_timeout_s=0.2)

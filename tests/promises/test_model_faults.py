@@ -1,4 +1,4 @@
-"""A model that fails in any way: a sentence, the passages or what had arrived, and a ledger that is right."""
+"""When a model fails: a sentence, the passages or the text so far, and a correct ledger."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ FAULTS: dict[str, tuple[Reply, str]] = {
 }
 
 
-async def test_a_model_that_gives_nothing_is_replaced_by_the_passages(wire: Wire, stocked: Path) -> None:
+async def test_a_model_without_an_answer_is_replaced_by_the_passages(wire: Wire, stocked: Path) -> None:
     calls = input_tokens = output_tokens = 0
     async with (
         wire.service([reply for reply, _ in FAULTS.values()]) as service,
@@ -91,9 +91,7 @@ async def test_a_model_that_gives_nothing_is_replaced_by_the_passages(wire: Wire
     no_key_anywhere(stocked, talk.events)
 
 
-async def test_the_passages_stand_apart_from_what_a_model_said_without_citing_them(
-    wire: Wire, stocked: Path
-) -> None:
+async def test_the_passages_are_separate_from_a_models_uncited_words(wire: Wire, stocked: Path) -> None:
     async with wire.service([Reply("Certainly not.")]) as service:
         events, _ = await asked(settings(stocked, service))
     text, passages = texts(events).split("\n\n", 1)
@@ -102,11 +100,11 @@ async def test_the_passages_stand_apart_from_what_a_model_said_without_citing_th
 
 
 @pytest.mark.parametrize("fault", ["drop", "truncate", "malformed", "error"])
-async def test_what_arrived_before_a_cut_stays_and_is_billed(fault: str, wire: Wire, stocked: Path) -> None:
+async def test_text_from_before_a_cut_stays_and_is_billed(fault: str, wire: Wire, stocked: Path) -> None:
     error = {"message": "overloaded", "type": "overloaded_error", "code": "server_error"}
     async with wire.service([Reply(text=ANSWER, fault=fault, at=6, error=error)]) as service:
         events, (row,) = await asked(settings(stocked, service))
-        assert service.calls == 1, "what was begun is not asked again"
+        assert service.calls == 1, "a started answer is not requested again"
     assert status(events) == "done"
     assert "The speed of a grappled creature" in texts(events)
     assert [notice for notice in of(events, "notice") if "cut off in the middle" in notice["text"]]
@@ -116,7 +114,7 @@ async def test_what_arrived_before_a_cut_stays_and_is_billed(fault: str, wire: W
     no_key_anywhere(stocked, events)
 
 
-async def test_a_storm_that_passes_is_not_noticed(wire: Wire, stocked: Path) -> None:
+async def test_brief_failures_go_unnoticed(wire: Wire, stocked: Path) -> None:
     storm = Reply(status=429, headers={"retry-after": "0"}, times=2)
     async with wire.service([storm, Reply(text=ANSWER)]) as service:
         events, (row,) = await asked(settings(stocked, service))
@@ -133,16 +131,14 @@ async def test_a_storm_that_passes_is_not_noticed(wire: Wire, stocked: Path) -> 
     ],
     ids=["hang", "half-open"],
 )
-async def test_a_service_that_says_no_more_is_given_up(
+async def test_a_service_that_falls_silent_is_abandoned(
     reply: Reply, shown: str, sentence: str, wire: Wire, stocked: Path
 ) -> None:
     async with wire.service([reply]) as service:
         async with quick(settings(stocked, service)) as talk:
             events = await talk.say(ASK)
             (row,) = await ledger_of(talk)
-        assert (
-            0 < service.calls <= reply.times
-        )  # on a busy machine a try may be over before its request arrives
+        assert 0 < service.calls <= reply.times  # on a busy machine a try may end before its request arrives
     assert status(events) == "done"
     assert shown in texts(events) + texts(events, "notice")
     assert [notice for notice in of(events, "notice") if sentence in notice["text"]]
@@ -150,7 +146,7 @@ async def test_a_service_that_says_no_more_is_given_up(
     assert (row.output_tokens > 0) == (row.input_tokens > 0) == (reply.fault == "hang")
 
 
-async def test_a_turn_that_the_service_pauses_goes_on(stocked: Path) -> None:
+async def test_a_paused_turn_continues(stocked: Path) -> None:
     words = ANSWER.split()
     parts = [Reply(" ".join(words[:4]), finish="pause"), Reply(" ".join(words[4:]))]
     async with WIRES["messages"].service(parts) as service:
@@ -162,7 +158,7 @@ async def test_a_turn_that_the_service_pauses_goes_on(stocked: Path) -> None:
     assert (row.input_tokens, row.output_tokens) == (service.input_tokens, service.output_tokens)
 
 
-async def test_an_endless_answer_is_ended(wire: Wire, stocked: Path) -> None:
+async def test_an_endless_answer_is_stopped(wire: Wire, stocked: Path) -> None:
     async with wire.service([Reply(pieces=["on and on and on " * 10], endless=True)]) as service:
         events, (row,) = await asked(settings(stocked, service))
         async with asyncio.timeout(30):
@@ -173,7 +169,7 @@ async def test_an_endless_answer_is_ended(wire: Wire, stocked: Path) -> None:
     assert row.output_tokens > 1_000
 
 
-async def test_a_service_that_is_not_there(wire: Wire, stocked: Path) -> None:
+async def test_an_unreachable_service_is_replaced_by_the_passages(wire: Wire, stocked: Path) -> None:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         service = wire.service(port=free.getsockname()[1])
@@ -186,7 +182,7 @@ async def test_a_service_that_is_not_there(wire: Wire, stocked: Path) -> None:
     assert (row.state, row.input_tokens, row.output_tokens) == ("failed", 0, 0)
 
 
-async def test_a_whole_answer_is_billed_to_the_token(wire: Wire, stocked: Path) -> None:
+async def test_a_complete_answer_is_billed_to_the_token(wire: Wire, stocked: Path) -> None:
     async with wire.service([Reply(text=ANSWER, cached=3, cache_writes=2)]) as service:
         events, (row,) = await asked(settings(stocked, service))
         (body,) = service.requests
@@ -212,23 +208,23 @@ async def test_a_whole_answer_is_billed_to_the_token(wire: Wire, stocked: Path) 
         ('[roles]\nanswerer = "anthropic:claude"\n', "ANTHROPIC_API_KEY"),
     ],
 )
-def test_a_part_that_nobody_can_play_is_one_sentence(toml: str, sentence: str, stocked: Path) -> None:
+def test_a_role_without_a_usable_model_gets_one_sentence(toml: str, sentence: str, stocked: Path) -> None:
     file = stocked.parent / "c.toml"
     file.write_text(f'[embedding]\nmodel = "none"\n{toml}', encoding="utf-8")
     done = bot("chat", "--json", data=stocked, config=file, stdin=ASK.encode())
-    if done.stdout:  # opened: the passages stand in for the model
+    if done.stdout:  # the app opens: passages replace the model
         events = heard(done)
         assert status(events) == "done"
         assert sentence in texts(events, "notice")
         assert "speed becomes zero" in texts(events)
         assert done.returncode == 0
-    else:  # refused before anything was opened
+    else:  # refused before anything is opened
         assert done.returncode == 2
         assert len(re.findall(r"\n", done.stderr.decode().strip())) == 0
         assert sentence in done.stderr.decode()
 
 
-async def test_the_key_stays_out_of_everything_a_process_leaves(wire: Wire, stocked: Path) -> None:
+async def test_no_file_or_output_of_a_process_contains_the_key(wire: Wire, stocked: Path) -> None:
     async with wire.service([], key="another") as service:
         settings(stocked, service)
         done = await asyncio.to_thread(

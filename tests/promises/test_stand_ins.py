@@ -1,4 +1,4 @@
-"""Where one model fails another stands in, as the config says: who is asked, what is shown, what is paid."""
+"""If a model fails, the next one in the config answers: which are asked, what is shown, what is paid."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.promises.talk import ANSWER, ASK, EXTRACTIVE, answer, asked, ledger_o
         pytest.param("responses chat", marks=pytest.mark.slow),
     ],
 )
-async def test_one_model_stands_in_for_another(names: str, stocked: Path) -> None:
+async def test_a_fallback_model_answers_for_a_failing_one(names: str, stocked: Path) -> None:
     first, second = (WIRES[name] for name in names.split())
     async with (
         first.service([Reply(fault="half_open", times=3)]) as silent,
@@ -27,13 +27,15 @@ async def test_one_model_stands_in_for_another(names: str, stocked: Path) -> Non
         quick(settings(stocked, silent, speaks)) as talk,
     ):
         events = await talk.say(ASK)
-        # On a busy machine a try may be over before its request has arrived.
+        # On a busy machine a try may end before its request arrives.
         asked_in_vain = silent.calls
-        assert asked_in_vain <= 3  # that it was asked at all, the ledger tells
+        assert asked_in_vain <= 3  # the ledger shows that the model was asked
         assert answer(events) == answer(await talk.say(ASK)) == ANSWER
         assert EXTRACTIVE not in texts(events, "notice")
         left_alone = silent.calls == asked_in_vain
-        assert (left_alone, speaks.calls) == (True, 2), "who did not answer is left alone for a while"
+        assert (left_alone, speaks.calls) == (True, 2), (
+            "a model without an answer is not asked again for a while"
+        )
         rows = await ledger_of(talk)
     assert [(row.model, row.state) for row in rows] == [
         ("fake:small", "failed"),
@@ -44,7 +46,7 @@ async def test_one_model_stands_in_for_another(names: str, stocked: Path) -> Non
     assert sum(row.output_tokens for row in rows) == speaks.output_tokens
 
 
-async def test_nobody_stands_in_once_words_were_shown(wire: Wire, stocked: Path) -> None:
+async def test_no_fallback_answers_once_words_are_shown(wire: Wire, stocked: Path) -> None:
     async with (
         wire.service([Reply(text=ANSWER, fault="drop", at=6)]) as first,
         wire.service([Reply(text=ANSWER)]) as second,
@@ -55,7 +57,7 @@ async def test_nobody_stands_in_once_words_were_shown(wire: Wire, stocked: Path)
     assert [row.state for row in rows] == ["failed"]
 
 
-async def test_when_all_fail_the_first_is_told_of(wire: Wire, stocked: Path) -> None:
+async def test_if_all_models_fail_the_first_fault_is_reported(wire: Wire, stocked: Path) -> None:
     async with (
         wire.service([Reply(status=402)]) as first,
         wire.service([Reply(status=401)]) as second,

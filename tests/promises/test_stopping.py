@@ -1,4 +1,4 @@
-"""Stop in the middle of an answer, or leave: what was shown is kept and billed, and the next line works."""
+"""Stopping an answer or leaving during it: the shown text is kept and billed, and the next line works."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ async def test_stop_during_an_answer_keeps_the_text_and_bills_what_came(stocked:
 MORE = f"{ANSWER} It cannot benefit from any bonus."
 
 
-async def test_a_marker_that_was_shown_before_the_stop_can_be_looked_up(stocked: Path) -> None:
+async def test_a_marker_shown_before_the_stop_can_be_looked_up(stocked: Path) -> None:
     held = Reply(text=MORE, gates={12: asyncio.Event()})
     async with ChatService([held]) as service, talking(settings(stocked, service)) as talk:
         await talk.type(ASK)
@@ -59,7 +59,7 @@ async def test_a_marker_that_was_shown_before_the_stop_can_be_looked_up(stocked:
     assert "speed becomes zero" in texts(seen)
 
 
-async def test_leaving_in_the_middle_keeps_the_whole_answer_after_the_restart(stocked: Path) -> None:
+async def test_an_answer_is_complete_after_leaving_in_the_middle_and_a_restart(stocked: Path) -> None:
     held = Reply(text=MORE, gates={12: asyncio.Event()})
     request = asked("r1", ASK.removeprefix("/rules ask "))
     place = (request.place.space, request.place.platform, request.place.channel, request.place.thread)

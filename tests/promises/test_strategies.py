@@ -1,4 +1,4 @@
-"""Strategies as a person meets them: follow-ups, other languages, hops, through the feed of `chat --json`."""
+"""Strategies as a person sees them through `chat --json`: follow-ups, other languages, hops."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ Duskglass was forged by Ilmare in the winter of the long bells.
 
 
 def kind(body: Body) -> str:
-    """What is asked for: by the schema, or an answer."""
+    """The kind of request, by its schema; without one, an answer."""
     if "response_format" not in body:
         return "answer"
     wanted = body["response_format"]["json_schema"]["schema"]["properties"]
@@ -46,7 +46,7 @@ def prompt(body: Body) -> str:
 
 
 def helping(**said: Any) -> Any:
-    """A script by what is asked for: JSON for the helper's, text for an answer, or what to make of the prompt."""
+    """A script by the kind of request: JSON for helper calls, text for an answer, or a function of the prompt."""
 
     def answered(body: Body) -> Reply:
         answer = said[kind(body)]
@@ -57,7 +57,7 @@ def helping(**said: Any) -> Any:
 
 
 def judge(read: str) -> dict[str, Any]:
-    """Honest: searches for what it reads."""
+    """A correct judge, which searches for a name in the passages."""
     if "forged by" in read:
         return {"sufficient": True, "searches": []}
     (name,) = set(re.findall(r"is called (\w+)", read))
@@ -65,12 +65,12 @@ def judge(read: str) -> dict[str, Any]:
 
 
 def number(read: str, words: str) -> str:
-    """The number of the passage that says so."""
+    """The number of the passage with these words."""
     found: list[tuple[str, str]] = re.findall(r'<passage n="(\d+)".*?>\n(.*?)\n</passage>', read, re.DOTALL)
     return next(n for n, text in found if words in text)
 
 
-async def test_a_follow_up_is_rewritten_and_searched_as_it_stands_alone(stocked: Path) -> None:
+async def test_a_follow_up_is_rewritten_as_a_complete_question_and_searched(stocked: Path) -> None:
     alone = "How long does a hooded lantern burn on a flask of oil?"
     script = helping(
         rewrite={"question": alone, "translations": []}, answer="The lantern burns six hours on a flask [1]."
@@ -104,10 +104,10 @@ async def test_a_translated_question_finds_english_text_and_is_cited_with_its_wo
     (citation,) = of(events, "citation")
     assert citation["quote"] == "speed becomes zero until the grapple ends"
     assert "Brazilian Portuguese" in service.requests[-1]["messages"][0]["content"]
-    assert "idiomas" not in texts(events, "notice")  # the other-language notice is not due any more
+    assert "idiomas" not in texts(events, "notice")  # the notice about the other language is not shown again
 
 
-async def test_statements_whose_markers_were_cut_are_told_below_the_answer(stocked: Path) -> None:
+async def test_statements_without_a_valid_marker_are_named_below_the_answer(stocked: Path) -> None:
     def answer(read: str) -> str:
         n = number(read, "speed becomes zero")
         return f"The speed of a grappled creature becomes zero [{n}]. Dragons hoard amethysts [{n}]. Elves sing [^99]."
@@ -121,7 +121,7 @@ async def test_statements_whose_markers_were_cut_are_told_below_the_answer(stock
     assert "Dragons hoard amethysts" in notice["text"]
 
 
-async def test_brackets_of_a_book_are_no_markers_of_ours(stocked: Path, tmp_path: Path) -> None:
+async def test_brackets_in_a_book_are_no_citation_markers(stocked: Path, tmp_path: Path) -> None:
     book = tmp_path / "notes.md"
     book.write_text(
         "# Bells [2]\n\nThe bell of the ferry rings twice [1] at dusk【3】, says the keeper.",
@@ -136,7 +136,7 @@ async def test_brackets_of_a_book_are_no_markers_of_ours(stocked: Path, tmp_path
     assert "twice [1] at dusk" in of(events, "citation")[0]["quote"]
 
 
-async def test_without_a_model_a_foreign_question_is_told_so(stocked: Path) -> None:
+async def test_without_a_model_a_foreign_question_gets_a_notice(stocked: Path) -> None:
     async with talking(settings(stocked)) as talk:
         events = await talk.say(
             "/rules ask O que acontece com a velocidade de uma criatura agarrada, grappled?"
@@ -144,9 +144,7 @@ async def test_without_a_model_a_foreign_question_is_told_so(stocked: Path) -> N
     assert "idiomas diferentes" in texts(events, "notice")
 
 
-async def test_multi_hop_through_the_feed_tells_each_hop_and_cites_the_last(
-    stocked: Path, tmp_path: Path
-) -> None:
+async def test_multi_hop_shows_each_hop_and_cites_the_last(stocked: Path, tmp_path: Path) -> None:
     (tmp_path / "ferry.md").write_text(FERRY, encoding="utf-8")
 
     def answer(read: str) -> str:
@@ -196,14 +194,14 @@ async def test_a_strategy_without_a_model_is_a_single_search_and_says_so_once(st
     assert "speed becomes zero" in texts(events)
 
 
-async def test_an_unknown_strategy_is_refused_with_those_there_are(stocked: Path) -> None:
+async def test_an_unknown_strategy_is_refused_with_a_list_of_the_known_ones(stocked: Path) -> None:
     async with talking(settings(stocked)) as talk:
         events = await talk.say(f"{ASK} --strategy psychic")
     assert "single, multi-question, multi-hop" in texts(events, "failed")
 
 
 def chained(data: Path, service: ChatService, *, cites: bool = True) -> Config:
-    """A chain of a model that the service does not know, and one that answers."""
+    """A config with a model that the service does not know, and a fallback that answers."""
     file = data.with_name("chain.toml")
     file.write_text(
         f'[embedding]\nmodel = "none"\n[providers.fake]\nkind = "openai-compatible"\n'
@@ -214,7 +212,7 @@ def chained(data: Path, service: ChatService, *, cites: bool = True) -> Config:
     return load(file, migrated.folder(data), {"FAKE_KEY": KEY})
 
 
-async def test_who_answered_instead_is_said(stocked: Path) -> None:
+async def test_the_answer_names_the_fallback_model(stocked: Path) -> None:
     script = helping(answer="The speed of a grappled creature becomes zero [1].")
     async with ChatService(script) as service, talking(chained(stocked, service)) as talk:
         events = await talk.say(ASK)
@@ -222,7 +220,7 @@ async def test_who_answered_instead_is_said(stocked: Path) -> None:
     assert of(events, "citation")
 
 
-async def test_a_model_that_cannot_cite_is_not_asked_and_the_passages_speak(stocked: Path) -> None:
+async def test_a_model_that_cannot_cite_is_replaced_by_the_passages(stocked: Path) -> None:
     async with ChatService(helping()) as service, talking(chained(stocked, service, cites=False)) as talk:
         events = await talk.say(ASK)
     assert service.calls == 0
@@ -230,7 +228,7 @@ async def test_a_model_that_cannot_cite_is_not_asked_and_the_passages_speak(stoc
     assert "is not reliable enough to cite" in texts(events, "notice")
 
 
-async def test_the_demo_model_is_owned_up_to_once_in_a_conversation(stocked: Path) -> None:
+async def test_a_conversation_mentions_the_demo_model_once(stocked: Path) -> None:
     file = stocked.with_name("demo.toml")
     file.write_text('[embedding]\nmodel = "none"\n[roles]\nanswerer = "demo:smollm2"\n', encoding="utf-8")
     async with talking(load(file, stocked, {})) as talk:
@@ -240,7 +238,7 @@ async def test_the_demo_model_is_owned_up_to_once_in_a_conversation(stocked: Pat
     assert "ANTHROPIC_API_KEY" not in texts(second, "notice")
 
 
-async def test_cross_references_come_first_and_then_what_was_close_but_not_cited(
+async def test_cross_references_come_before_close_passages_that_are_not_cited(
     stocked: Path, tmp_path: Path
 ) -> None:
     book = "# Town\n\n## Gates\n\nThe gate keeper opens the gate. See also Bells.\n\n## Gate toll\n\n"
@@ -260,7 +258,7 @@ async def test_cross_references_come_first_and_then_what_was_close_but_not_cited
 
 
 @pytest.mark.parametrize("quoting", [False, True])
-async def test_the_first_token_is_not_kept_waiting(stocked: Path, quoting: bool) -> None:
+async def test_the_first_token_is_shown_without_delay(stocked: Path, quoting: bool) -> None:
     sent: list[float] = []
 
     def answered(body: Body) -> Reply:
@@ -277,6 +275,6 @@ async def test_the_first_token_is_not_kept_waiting(stocked: Path, quoting: bool)
             )
             waited.append(time.perf_counter() - sent[-1])
             await talk.until(lambda events: any(e["event"] == "done" for e in events), start)
-    # The best of nine: a machine with much else to do delays some, a wait of our own (the shortest is a quarter of a
-    # second) would delay all.
+    # The best of nine: a busy machine delays some, but a wait in the bot (a quarter of a second at least) would delay
+    # all.
     assert min(waited) <= 0.2, waited

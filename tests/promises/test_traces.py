@@ -1,4 +1,4 @@
-"""One trace for each run, of what it did and never of what was said; a run that was cut off goes on in the same one."""
+"""Each run has one trace, which contains its actions but no texts; an interrupted run continues in the same trace."""
 
 from __future__ import annotations
 
@@ -45,12 +45,13 @@ def run_of(spans: Sequence[Taken], verb: str = "ask") -> Taken:
     return found
 
 
-async def test_a_question_is_a_tree_of_what_it_took(stocked: Path) -> None:
+async def test_a_questions_trace_is_a_tree_of_its_parts(stocked: Path) -> None:
     async with Collector() as collector, ChatService([Reply(text=ANSWER)]) as service:
         async with talking(settings(stocked, service, toml=to(collector))) as talk:
             assert status(events := await talk.say(ASK)) == "done"
             assert status(await talk.say("/rules books")) == "done"
-        assert isinstance(trace.get_tracer_provider(), trace.ProxyTracerProvider)  # ours is nobody else's
+        # The bot's tracer provider is not the global one.
+        assert isinstance(trace.get_tracer_provider(), trace.ProxyTracerProvider)
         run, books = run_of(collector.spans), run_of(collector.spans, "books")
         search, answer = below(collector.spans, run)
 
@@ -100,7 +101,7 @@ async def test_a_question_is_a_tree_of_what_it_took(stocked: Path) -> None:
     assert run.resource["service.name"] == "sutradhar"
 
 
-async def test_nothing_that_was_said_or_read_is_sent(stocked: Path, tmp_path: Path) -> None:
+async def test_no_text_of_messages_or_books_is_exported(stocked: Path, tmp_path: Path) -> None:
     book = tmp_path / "handbook-two.md"
     book.write_text("# Grappled again\n\nThe grappled creature becomes zero.\n", encoding="utf-8")
     refused = {"message": "what happens to the grappled creature?", "type": "x", "code": "x"}
@@ -125,10 +126,10 @@ async def test_nothing_that_was_said_or_read_is_sent(stocked: Path, tmp_path: Pa
     assert [said for said in (*SAID, str(tmp_path)) if said in sent] == []
     assert [span for span in collector.spans if span.events or span.said] == []
     header = json.dumps([dict(headers) for headers in service.headers])
-    assert "traceparent" not in header.lower()  # as Anthropic's SDK would have it by itself
+    assert "traceparent" not in header.lower()  # Anthropic's SDK would add it by itself
 
 
-async def test_what_failed_is_named_by_its_kind(stocked: Path) -> None:
+async def test_a_failure_is_named_by_its_type(stocked: Path) -> None:
     async with (
         Collector() as collector,
         ChatService([Reply(status=401, times=9)]) as first,
@@ -151,7 +152,7 @@ async def test_what_failed_is_named_by_its_kind(stocked: Path) -> None:
     assert see.about["sutradhar.outcome"] == "failed"
 
 
-async def test_what_a_person_stops_is_no_error(stocked: Path) -> None:
+async def test_a_stopped_run_is_no_error(stocked: Path) -> None:
     held = Reply(text=ANSWER, gates={3: asyncio.Event()})
     async with Collector() as collector, ChatService([held]) as service:
         async with talking(settings(stocked, service, toml=to(collector))) as talk:
@@ -168,7 +169,7 @@ async def test_what_a_person_stops_is_no_error(stocked: Path) -> None:
     assert "gen_ai.response.finish_reasons" not in answer.about
 
 
-async def test_runs_side_by_side_do_not_mix(stocked: Path) -> None:
+async def test_concurrent_runs_have_separate_traces(stocked: Path) -> None:
     both = asyncio.Event()
     async with Collector() as collector:
 
@@ -197,7 +198,7 @@ async def test_runs_side_by_side_do_not_mix(stocked: Path) -> None:
         assert {span.trace for span in under} == {root.trace}
 
 
-async def test_a_run_that_was_cut_off_goes_on_in_the_same_trace(stocked: Path) -> None:
+async def test_an_interrupted_run_continues_in_the_same_trace(stocked: Path) -> None:
     held = Reply(text=ANSWER, gates={3: asyncio.Event()})
     async with Collector() as collector, ChatService([held, Reply(text=ANSWER)]) as service:
         given = settings(stocked, service, toml=to(collector))
@@ -234,7 +235,7 @@ async def test_a_run_that_was_cut_off_goes_on_in_the_same_trace(stocked: Path) -
     ]
 
 
-def test_without_an_endpoint_nothing_that_sends_is_imported(stocked: Path) -> None:
+def test_without_an_endpoint_no_exporter_is_imported(stocked: Path) -> None:
     given = settings(stocked)
     code = "import sys; from bot.cli import main; code = main(); print(*sys.modules); sys.exit(code)"
     command = (

@@ -1,4 +1,4 @@
-"""Two tenants who call everything by the same names never meet, in anything that one application keeps."""
+"""Two spaces with the same names for everything never share anything that one application stores."""
 
 from __future__ import annotations
 
@@ -22,7 +22,9 @@ def asks(space: str, id: str, work: str, verb: str, text: str = "", **options: O
     return Request(f"{space}-{id}", place, Author("same", "Same", admin=True), work, verb, options, text)
 
 
-async def test_the_same_names_in_two_spaces(tmp_path: Path, stocked_with_vectors: Path) -> None:
+async def test_two_spaces_with_the_same_names_stay_separate(
+    tmp_path: Path, stocked_with_vectors: Path
+) -> None:
     seen = Recorder()
 
     def shown(space: str, id: str) -> str:

@@ -98,7 +98,7 @@ async def test_sent_twice_it_is_one_request(at: Table) -> None:
 PREMISE = "A lighthouse keeper finds a door in the sea"
 
 
-async def test_a_form_asks_for_what_the_verb_takes_and_was_not_given(at: Table) -> None:
+async def test_a_form_asks_for_the_verbs_missing_values(at: Table) -> None:
     view = await opened(at, text="start --tone eerie", command="/story")
     labels = [block["label"]["text"] for block in view.blocks]
     assert labels == ["What the story is about", "Cast", "Genre", "View", "Length"]
