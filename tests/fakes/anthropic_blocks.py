@@ -30,7 +30,7 @@ def turns(messages: list[Body]) -> list[tuple[str, list[Block]]]:
 
 
 def blocks_of(body: Body) -> Iterator[Block]:
-    """Everything that the model reads, in the order in which the cache sees it."""
+    """Everything that the model reads, in the order of the cache."""
     yield from body.get("tools", [])
     system = body.get("system", [])
     yield from [{"type": "text", "text": system}] if isinstance(system, str) else system
@@ -39,7 +39,7 @@ def blocks_of(body: Body) -> Iterator[Block]:
 
 
 def answered(turn: Turn) -> list[Block]:
-    """The blocks of a whole answer."""
+    """The blocks of a complete answer."""
     reply = turn.reply
     blocks: list[Block] = []
     if reply.reasoning:
@@ -59,7 +59,7 @@ def answered(turn: Turn) -> list[Block]:
 
 
 def searching(turn: Turn) -> Block:
-    """The end of a paused turn: one of the service's own tools, still running."""
+    """The last block of a paused turn: one of the service's own tools, still running."""
     id = f"srvtoolu_{turn.id.removeprefix('answer_')}"
     return {"type": "server_tool_use", "id": id, "name": "web_search", "input": {"query": "fireball"}}
 

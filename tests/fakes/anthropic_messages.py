@@ -1,4 +1,4 @@
-"""A model service with the Messages API: strict, with a prompt cache, signed thoughts, and pauses.
+"""A strict model service with the Messages API: a prompt cache, signed thoughts, and pauses.
 
 `python -m tests.fakes.anthropic_messages --port 0 --script FILE.json [--log FILE]`
 """
@@ -193,18 +193,20 @@ class MessagesService(ModelService):
         return web.json_response({"input_tokens": self.prompt_tokens(body)})
 
     def cache(self, body: Body, reply: Reply) -> tuple[int, int]:
-        """What the reply says, or what a cache of prefixes gives: the longest kept one before a mark is read,
-        everything from there to the last mark is written."""
+        """The usage that the reply sets, otherwise that of a prefix cache.
+
+        The longest cached prefix before a breakpoint is read, and everything from there to the last one is written.
+        """
         if reply.cached or reply.cache_writes:
             return reply.cached, reply.cache_writes
         blocks = list(blocks_of(body))
-        # Another format of the output is another prefix from its beginning on; so are other tools, which come first.
+        # Another output format changes the prefix from its beginning; so do other tools, which come first.
         form = body.get("output_config", {}).get("format")
         head = f"{body['model']} {json.dumps(form, sort_keys=True)}"
         prefixes, ends, so_far, tokens = [], [], hashlib.sha256(head.encode()), 0
         first = len(blocks) - sum(1 for _ in _said(body))
         for at, block in enumerate(blocks):
-            if at == first:  # what comes before the messages is still cached
+            if at == first:  # everything before the messages is still cached
                 so_far.update(json.dumps(body.get("tool_choice"), sort_keys=True).encode())
             so_far.update(json.dumps(bare(block), sort_keys=True).encode())
             tokens += len(words(block).split())
@@ -218,7 +220,7 @@ class MessagesService(ModelService):
         now = self.clock()
         self._cached = {prefix: kept for prefix, kept in self._cached.items() if kept[1] > now}
         found = max((at for at in near if prefixes[at] in self._cached), key=ends.__getitem__, default=None)
-        if found is not None:  # a read extends the time
+        if found is not None:  # a read extends the lifetime
             kept_s, _ = self._cached[prefixes[found]]
             self._cached[prefixes[found]] = kept_s, now + kept_s
         for at in marks:
@@ -271,7 +273,7 @@ class MessagesService(ModelService):
             yield start(block | {"input": {}})
             yield delta("input_json_delta", partial_json=json.dumps(block["input"]))
             yield frame("", "content_block_stop", index=index)
-        # Pulled late, so that everything written has been counted.
+        # Read late, so that everything sent has been counted.
         ended = {"stop_reason": _reason(turn), "stop_sequence": None}
         yield frame("end", "message_delta", delta=ended, **_usage(turn, turn.counted[1]))
         if reply.fault != "no_done":

@@ -58,7 +58,7 @@ def bad(message: str, param: str = "") -> Refused:
 
 
 def body_refusal(body: Body, models: tuple[str, ...], most_output: int, *, counting: bool) -> Refused | None:
-    """The refusal of a request, from everything that the request alone shows."""
+    """The refusal of a request, judged by the request alone."""
     for name, value in body.items():
         if name not in KNOWN or (counting and name in ("max_tokens", "stream")):
             return bad(f"{name}: Extra inputs are not permitted", name)
@@ -196,7 +196,7 @@ def _pairs(joined: list[tuple[str, list[Block]]]) -> Refused | None:
         if missing := [id for id in asked if id not in first]:
             detail = "`tool_use` ids were found without `tool_result` blocks immediately after"
             return bad(f"messages.{at - 1}: {detail}: {', '.join(missing)}.", "messages")
-        # Each may be answered and yet come after a text.
+        # Each may have a result that nevertheless follows a text.
         if len(first) < len(results):
             return bad(f"messages.{at}: `tool_result` blocks must come first in the content", "messages")
     if any(block["type"] == "tool_use" for block in joined[-1][1]):

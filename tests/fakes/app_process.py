@@ -50,7 +50,7 @@ STARTED_S = 120.0
 
 
 class Shows:
-    """A view that stores words by run, and when each was shown. `lasts_s` delays its last words."""
+    """A view that stores texts by run, with the time of each. `lasts_s` delays the last text."""
 
     lasts_s = 0.0
 
@@ -111,7 +111,7 @@ def owners(thing: object) -> str:
 
 
 class Served:
-    """The orders that the application accepts."""
+    """The orders that the process accepts."""
 
     def __init__(self, app: App) -> None:
         self.app = app
@@ -185,7 +185,7 @@ class Served:
         return {"ended": await ticket.wait(), "text": ""}
 
     async def scene(self, place: str) -> dict[str, Any]:
-        """What the buttons of a place's current scene belong to."""
+        """The run of the buttons of a place's current scene."""
         played = await self.app.works["story"].logs.here(Place(**json.loads(place)))  # type: ignore[attr-defined]
         return {"text": present_buttons_owner(played.story, played.row.id)}
 
@@ -234,7 +234,7 @@ class Served:
         return {"text": "".join(shown)}
 
     async def names(self, kind: str, prefix: str, place: str, author: str) -> dict[str, Any]:
-        """The names that complete a half-typed one."""
+        """The names that complete a partly typed one."""
         there = Place(**json.loads(place))
         typed = Typed(there.space, prefix, author=author, place=there)
         return {"text": "\n".join(await self.app.complete(kind, typed))}
@@ -248,8 +248,8 @@ class Served:
         return {"text": str(await self.app.forget(space, run))}
 
     async def remembers(self, word: str) -> dict[str, Any]:
-        """What holds a text with the word in memory, except this view's own texts, stemmed single words, and the values
-        of SQLAlchemy's statements.
+        """The objects in memory with a text that contains the word, except this view's texts, stemmed single words,
+        and values of SQLAlchemy's statements.
         """
         self.shown.clear()
         gc.collect()
@@ -267,7 +267,7 @@ class Served:
 
 
 async def main(config: str, data: str) -> None:
-    gc.unfreeze()  # `remembers` looks into everything, also into what was there before the fork
+    gc.unfreeze()  # `remembers` searches all objects, even those from before the fork
     app = await App.open(load(Path(config), Path(data), environ={}))
     served = Served(app)
     await app.start()

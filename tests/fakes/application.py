@@ -49,7 +49,7 @@ Play = Callable[[Request], AsyncGenerator[Event, None]]
 
 
 async def nothing(request: Request) -> AsyncGenerator[Event, None]:
-    """A work that only opens a stage."""
+    """A work that only begins a stage."""
     yield Stage("nothing", "")
 
 
@@ -146,12 +146,12 @@ class FakeApp:
         return self.server
 
     def clips(self, post: Post, *, suffix: str = "mp3") -> Clips:
-        """With a voice that says a tone; what it narrates is set in `narrated`."""
+        """Clips with a voice that plays a tone; `narrated` decides what is narrated."""
         nowhere = Config(Path(), Path(), speech=SpeechConfig(voices=("fake",)))
         return Clips(
             Speech(nowhere, {"fake": FakeEngine()}),
             cast("Settings", Everywhere(narrates=self.narrates)),
-            cast("Budget", None),  # nobody is paid
+            cast("Budget", None),  # nothing is paid
             nowhere,
             self._ended,
             post,
@@ -237,7 +237,7 @@ class FakeApp:
                         if self._speak is not None and narrates:
                             await self._speak(request, event)
                     elif not isinstance(event, Speaking | Hush | Unquoted):
-                        assert not isinstance(event, Changed | Answered), "only the real one can"
+                        assert not isinstance(event, Changed | Answered), "only the real application can"
                         await view.show(event)
         except UserError as error:
             await view.show(Failed(words(request.locale)(error.key, **error.values)))

@@ -1,4 +1,4 @@
-"""A model service with chat completions: strict, like a compatible service with few extras.
+"""A strict model service with chat completions, like a compatible service with few extras.
 
 `python -m tests.fakes.chat_completions --port 0 --script FILE.json [--log FILE]`
 """
@@ -75,15 +75,15 @@ _DETAIL: Body = {"type": "reasoning.text", "text": "", "format": "anthropic-clau
 
 @dataclass
 class ChatService(ModelService):
-    """A service with chat completions. `limit`: the accepted names of the token limit. `refuses`: parameters that this
-    model does not accept. `thoughts`: the field in which it thinks aloud; other services have "reasoning". `dialect`:
+    """A service with chat completions. `limit`: the accepted names of the token limit. `refuses`: parameters that
+    this model does not accept. `thoughts`: the field for its thoughts; other services have "reasoning". `dialect`:
     "deepseek", "gemini" and "openrouter" add fields of their own to a turn with tool calls, and refuse that turn
     without them; others refuse such fields. Gemini sends each call whole, all with the index 0, wraps errors in a list,
     and signs the first call of a turn. Mistral gives text as a list of parts, and its thoughts among them. LM Studio
     answers at a wrong path with an error and status 200.
 
-    `forbidden`: a word that no prompt may hold. `minute`: the tokens that one request may want of a minute, its room
-    to answer included, as Groq counts. `window`: the most of prompt and answer together, as vLLM counts."""
+    `forbidden`: a word that no prompt may hold. `minute`: the tokens a minute that one request may use, including its
+    output limit, as Groq counts. `window`: the limit of prompt and answer together, as vLLM counts."""
 
     PATH: ClassVar[str] = "/v1/chat/completions"
     FINISHES: ClassVar[dict[str, str]] = {
@@ -96,10 +96,10 @@ class ChatService(ModelService):
     temperature: bool = True
     stream_options: str = "taken"  # "taken", "refused", "ignored"
     refuses: tuple[str, ...] = ()
-    owner: str = "library"  # of its models: Ollama's word; llama.cpp says "llamacpp"
+    owner: str = "library"  # the owner of its models: Ollama's word; llama.cpp has "llamacpp"
     listed: int = 0
     extra: tuple[str, ...] = ()  # parameters of its own
-    thinks_not: str = ""  # how it refuses to think so hard
+    thinks_not: str = ""  # how it refuses an effort
     thoughts: str = "reasoning_content"
     dialect: str = ""
     forbidden: str = ""

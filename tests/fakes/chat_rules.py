@@ -24,7 +24,7 @@ def messages_refusal(messages: list[Any], *, sees: bool, own: frozenset[str] = f
     """
     if not messages:
         return Refused(400, "'messages' is too short.", "messages", "empty_array")
-    owed: list[str] = []  # tool calls that are not answered yet
+    owed: list[str] = []  # tool calls without a result yet
     for at, message in enumerate(messages):
         if not isinstance(message, dict) or message.get("role") not in FIELDS:
             return Refused(400, "A message has a role that is known.", "messages.role", "invalid_value")
@@ -108,7 +108,7 @@ def _calls(calls: object, own: frozenset[str]) -> Refused | None:
             return bad
         if bad_name(function["name"]) or not isinstance(function["arguments"], str):
             return bad
-        # OpenAI takes any text; what fills a chat template with it (vLLM, llama.cpp) wants an object.
+        # OpenAI accepts any text; services that fill a chat template (vLLM, llama.cpp) need an object.
         try:
             is_object = isinstance(json.loads(function["arguments"]), dict)
         except ValueError:

@@ -42,7 +42,7 @@ class Taken:
 
 class Collector:
     def __init__(self, *, status: int = 200, hold: bool = False) -> None:
-        """It answers with `status`; with `hold`, only once it is `freed`."""
+        """A collector that answers with `status`; with `hold`, only once `freed` is set."""
         self.status = status
         self.spans: list[Taken] = []
         self.raw: list[bytes] = []
@@ -72,7 +72,7 @@ class Collector:
         await self._runner.cleanup()
 
     async def until(self, ready: Callable[[list[Taken]], bool]) -> None:
-        """Wait until `ready` is true of the received spans."""
+        """Wait until `ready(spans)` is true."""
         async with asyncio.timeout(PATIENCE_S):
             while not ready(self.spans):
                 self._news.clear()

@@ -19,7 +19,7 @@ _COMPILED: LRUCache[Any, Any] = LRUCache(4_000)
 
 
 class _Shared:
-    """SQLAlchemy finds a statement by its dialect, too: all of a class count as one."""
+    """SQLAlchemy's cache key includes the dialect: all dialects of a class count as one."""
 
     supports_statement_cache = True
 

@@ -1,7 +1,7 @@
 """A strict transcription service at /v1/audio/transcriptions, on loopback or as a route of another fake. It refuses
 what the real one refuses.
 
-Knows nothing of the bot, and returns `hears` for every recording.
+It knows nothing of the bot, and returns `hears` for every recording.
 """
 
 from __future__ import annotations

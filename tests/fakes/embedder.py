@@ -26,10 +26,10 @@ if TYPE_CHECKING:
 
 
 class Letters:
-    """Embedders of these names, and no others."""
+    """Embedders with these names, and no others."""
 
     def __init__(self, *names: str, languages: Mapping[str, frozenset[str]] | None = None) -> None:
-        """`languages` of those of them that do not know all."""
+        """`languages` has the languages of embedders that do not know all."""
         self._names = names
         self.languages = languages or {}
         self.asked: list[tuple[str, str]] = []
@@ -44,7 +44,7 @@ class Letters:
         self._going.set()
 
     def wait(self) -> None:
-        """Wait while passages are held back."""
+        """Wait while passages are held."""
         if not self._going.is_set():
             self.held.set()
             self._going.wait(60)

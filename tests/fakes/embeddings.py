@@ -39,7 +39,7 @@ class Fault:
 
 @dataclass
 class EmbeddingService:
-    """`key` None asks for none. `held` keeps every answer back until it is set."""
+    """With `key` None no key is needed. `held` delays every answer until it is set."""
 
     key: str | None = None
     faults: list[Fault] = field(default_factory=list)
@@ -92,14 +92,14 @@ class EmbeddingService:
         ]
         used = sum(tokens(text) for text in texts)
         usage = {"prompt_tokens": used, "total_tokens": used}
-        # The order is not promised: the index tells.
+        # The order is not guaranteed: clients must use the index.
         return web.json_response(
             {"object": "list", "model": body["model"], "data": data[::-1], "usage": usage}
         )
 
 
 def refusal(body: Mapping[str, Any]) -> web.Response | None:
-    """What the real service would refuse, or None."""
+    """The refusal of the real service, or None."""
     if unknown := set(body) - KNOWN:
         return _refuse(400, f"Unrecognized request argument supplied: {sorted(unknown)[0]}")
     model = body.get("model")

@@ -13,7 +13,7 @@ from bot.speech.engines.base import Sound, Unspoken
 
 @dataclass
 class FakeEngine:
-    """`answers` maps texts to results instead of the tone; `gate` holds every answer back until it is set."""
+    """`answers` maps texts to results other than the tone; `gate` delays every answer until it is set."""
 
     name: str = "fake"
     languages: tuple[str, ...] = ("en",)

@@ -1,4 +1,4 @@
-"""Images as model services get them, and what is wrong with one; and pictures to send: PNG of any size.
+"""Checks images as model services do, and makes PNG pictures of any size.
 
 Knows nothing of the bot.
 """
@@ -40,7 +40,7 @@ def parts_of(url: object) -> tuple[str, str]:
 
 
 def fault(media: object, data: object) -> str:
-    """What is wrong with an image: "media", "base64", "mismatch"; "" for nothing."""
+    """The fault of an image: "media", "base64", "mismatch"; "" for none."""
     if media not in FIRST:
         return "media"
     try:
@@ -51,7 +51,7 @@ def fault(media: object, data: object) -> str:
 
 
 def sides(data: str) -> tuple[int, int]:
-    """Pixels of a PNG; none of anything else."""
+    """The width and height of a PNG; zeros for anything else."""
     raw = base64.b64decode(data)
     if not raw.startswith(FIRST["image/png"]):
         return 0, 0

@@ -1,7 +1,7 @@
 """Empty databases of the newest schema: they are copied, because a migration takes ten times as long as a copy.
 
-tests/storage/test_migrations.py migrates for real, and so does every bot that is started as a process on its own; the
-houses of tests/wire get copies.
+tests/storage/test_migrations.py migrates for real, and so does every bot that a test starts as a separate process;
+the shared bots of tests/wire get copies.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def database(file: Path) -> str:
 
 
 def folder(data: Path) -> Path:
-    """`data`, with the databases of a data folder in it."""
+    """`data` with a data folder's databases, copied if necessary."""
     _put(data / STORAGE, _storage)
     _put(data / ENGINE, _engine)
     return data

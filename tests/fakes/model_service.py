@@ -61,8 +61,7 @@ S = TypeVar("S", bound="ModelService")
 
 @dataclass
 class ModelService:
-    """See the module's first lines. `most_output`: more than this may not be asked for. `sees`: its models take
-    images."""
+    """See the module's docstring. `most_output`: the largest output limit. `sees`: its models accept images."""
 
     PATH: ClassVar[str]
     BASE: ClassVar[str] = "/v1"
@@ -74,14 +73,12 @@ class ModelService:
     models: tuple[str, ...] = ("small",)
     most_output: int = 64_000
     sees: bool = True
-    thinks: int = (
-        0  # tokens of thinking, which nobody sees, before anything is said: they count into the limit
-    )
+    thinks: int = 0  # hidden tokens of thinking before the text, which count towards the limit
     port: int = 0
     log: Path | None = None
     requests: list[Any] = field(default_factory=list)
     streams: bool = True
-    wants: tuple[str, ...] = ()  # of the query, as Azure wants api-version
+    wants: tuple[str, ...] = ()  # required query parameters, such as Azure's api-version
     queries: list[dict[str, str]] = field(default_factory=list)
     headers: list[Mapping[str, str]] = field(default_factory=list)
     counts: Counter[str] = field(default_factory=Counter)
@@ -156,7 +153,7 @@ class ModelService:
         await self._runner.cleanup()
 
     def refusal(self, body: Any, headers: Mapping[str, str]) -> Refused | None:
-        """What the real service would refuse, or None."""
+        """The refusal of the real service, or None."""
         if refused := self.key_refusal(headers):
             return refused
         if not isinstance(body, dict):
@@ -228,7 +225,7 @@ class ModelService:
         reply = self.script[0]
         if reply.times <= 1:
             return self.script.pop(0)
-        # A copy, since a test may use one reply in several places.
+        # A copy, because a test may use a reply in several places.
         self.script[0] = replace(reply, times=reply.times - 1)
         return reply
 
@@ -282,7 +279,7 @@ class ModelService:
                 if frame.kind == "piece" and reply.delay_s:
                     await asyncio.sleep(reply.delay_s)
             await response.write(frame.text().encode())
-            # A write alone lets nobody else have their turn until megabytes of buffers are full.
+            # A write alone does not yield to other tasks until megabytes of buffers are full.
             await asyncio.sleep(0)
             turn.sent += frame.kind == "piece"
             if frame.kind in ("piece", "token"):

@@ -1,4 +1,4 @@
-"""A platform whose views fail or wait as a test says."""
+"""A platform whose views fail or wait on demand."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ async def hello(run: Run) -> AsyncGenerator[Event, None]:
 
 
 class Moody:
-    """A view of run "one" whose end does what the test says; other runs are shown well."""
+    """A view whose end fails or waits on demand for the run "one"; other runs are shown normally."""
 
     def __init__(self, data: Path) -> None:
         self.data = data

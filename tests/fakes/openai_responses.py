@@ -1,4 +1,4 @@
-"""The Responses API wire of the model service: strict, with a prompt cache, and reasoning that comes encrypted.
+"""A strict model service with the Responses API: a prompt cache, and encrypted reasoning.
 
 `python -m tests.fakes.openai_responses --port 0 --script FILE.json [--log FILE]`
 """
@@ -41,10 +41,10 @@ READ_MARKS, WRITTEN_MARKS = 80, 4
 
 @dataclass
 class ResponsesService(ModelService):
-    """`reasons`: a reasoning model, which takes no temperature; another takes no effort and encrypts nothing.
-    `refuses`: further parameters that this model, or a server with the same API, does not take. `verified`: whose
-    key it is may see summaries of reasoning. `aloud`:
-    reasoning is streamed as a summary without being asked for one. `nested`: an error event has its error
+    """`reasons`: a reasoning model, which accepts no temperature; other models accept no effort and encrypt nothing.
+    `refuses`: further parameters that this model, or a server with the same API, does not accept. `verified`: the
+    key's owner may see summaries of reasoning. `aloud`: reasoning is streamed as a summary without a request for one.
+    `nested`: an error event has its error
     inside. `counting`: it has the route that counts. `context`: the most tokens read. `forbidden`: a word that no
     prompt may hold. `cache_least`: a shorter prompt is not cached. A reply with finish "failed" fails with its
     `error`."""
@@ -87,7 +87,7 @@ class ResponsesService(ModelService):
         return refused
 
     def _model(self, body: Body) -> Refused | None:
-        """What depends on the model."""
+        """Check the parameters that depend on the model."""
         if body.get("max_output_tokens", 0) > self.most_output:
             detail = f"Invalid 'max_output_tokens': this model supports at most {self.most_output}."
             return bad(detail, "max_output_tokens", "integer_above_max_value")
@@ -114,7 +114,7 @@ class ResponsesService(ModelService):
         return None
 
     def _reasoning(self, body: Body) -> Refused | None:
-        """Reasoning comes back as it went out, and together with what it led to."""
+        """Check that reasoning comes back unchanged, together with the items that followed it."""
         items = items_of(body)
         for item in items:
             if item.get("type") != "reasoning":
@@ -268,7 +268,7 @@ class ResponsesService(ModelService):
         return response(turn, status_of(turn), self._output(turn), usage_of(turn))
 
     def _think(self, turn: Turn, index: int) -> Iterator[Frame]:
-        """Thoughts are paid, and shown as a summary at the most."""
+        """Send the thoughts, which are paid, and shown as a summary at most."""
         item = reasoned(turn, aloud=self.aloud)
         shown = bool(item["summary"])
         about = {"item_id": item["id"], "output_index": index, "summary_index": 0}
@@ -290,7 +290,7 @@ class ResponsesService(ModelService):
         yield self._frame(turn, "response.output_item.done", "", output_index=index, item=item)
 
     def _output(self, turn: Turn) -> list[Item]:
-        """The items of a whole answer; remembers which of them come from reasoning."""
+        """The items of a complete answer; records which of them follow from reasoning."""
         reply = turn.reply
         items = [reasoned(turn, aloud=self.aloud)] if reply.reasoning else []
         items += [message(turn)] if reply.refusal or reply.content() else []

@@ -31,7 +31,7 @@ def running() -> Iterator[str]:
                 break
             except (
                 subprocess.TimeoutExpired
-            ):  # it gives the server ten seconds, which a busy machine may need
+            ):  # it gives the server ten seconds, which may be too short on a busy machine
                 if not left:
                     raise
         url = started.get_uri().replace("postgresql://", "postgresql+psycopg://")
@@ -44,7 +44,8 @@ def running() -> Iterator[str]:
         yield url
         process = started.get_postmaster_info().process
         if process is not None and process.is_running():
-            process.send_signal(signal.SIGQUIT)  # it ends at once and writes nothing: its folder goes, too
+            # The server stops at once and writes nothing: its folder is deleted, too.
+            process.send_signal(signal.SIGQUIT)
             process.wait(60)
         started.cleanup()
 

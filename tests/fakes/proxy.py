@@ -1,4 +1,4 @@
-"""A proxy between a client and a server: cuts connections, holds back their data, loses an answer.
+"""A proxy between a client and a server that cuts connections, holds back data, and loses a response.
 
 Knows no protocol, except that a request over HTTP begins with its method and path.
 """
@@ -18,7 +18,7 @@ WRITES = re.compile(rb"\A(POST|PUT|PATCH|DELETE) (\S+) HTTP/1")
 
 
 class Sent(NamedTuple):
-    """A request over HTTP that changes something: when the client sent it."""
+    """An HTTP request that changes something, with the time at which the client sent it."""
 
     at: float
     method: str

@@ -42,7 +42,7 @@ class Reply:
     pieces: list[str] | None = None
     finish: str | None = "end"
     calls: list[tuple[str, str | list[str]]] = field(default_factory=list)
-    usage: str = "given"  # "given", "none", "zero", "absurd": what no call uses
+    usage: str = "given"  # "given", "none", "zero", or "absurd", which is more than any call uses
     cached: int = 0
     cache_writes: int = 0
     reasoning: list[str] = field(default_factory=list)
@@ -56,9 +56,9 @@ class Reply:
     times: int = 1
     endless: bool = False
     delay_s: float = 0.0
-    comments: int = 0  # lines without an event, before each piece, as OpenRouter sends them while it waits
-    idle: str = ""  # events without data, before each piece, as gateways keep a connection alive
-    cost: float | None = None  # dollars, as OpenRouter tells them
+    comments: int = 0  # comment lines before each piece, as OpenRouter sends them during a wait
+    idle: str = ""  # empty events before each piece, with which gateways keep a connection alive
+    cost: float | None = None  # the cost in dollars, as OpenRouter reports it
     gates: dict[int, asyncio.Event] = field(default_factory=dict)
 
     def content(self) -> list[str]:
@@ -73,7 +73,7 @@ Script = list[Reply] | Callable[[Body], Reply]
 
 
 class Refused(NamedTuple):
-    """What the real service would refuse: status, message, the parameter, its code, and what else its error holds."""
+    """A refusal of the real service: status, message, parameter, code, and further fields of the error."""
 
     status: int
     message: str
@@ -95,7 +95,7 @@ class Frame(NamedTuple):
 
 
 class Call(NamedTuple):
-    """A tool call on its way out, the arguments in pieces."""
+    """A tool call of an answer, with its arguments in pieces."""
 
     id: str
     name: str
@@ -122,24 +122,24 @@ class Turn:
         return str(self.body["model"])
 
     def texts(self) -> Iterator[str]:
-        """The pieces of the text; they never end if the reply is endless."""
+        """The pieces of the text, without end if the reply is endless."""
         content = self.reply.content()
         yield from content
         while self.reply.endless:
             yield content[-1]
 
     def text(self) -> str:
-        """The text in one piece. What is endless is merely far too long."""
+        """The text in one piece; an endless text is cut far above any limit."""
         return "".join(self.reply.content() * (2_000 if self.reply.endless else 1))
 
     @property
     def pieces(self) -> int:
-        """How many pieces there will be."""
+        """The number of pieces."""
         return len(self.reply.content()) + sum(len(call.pieces) for call in self.calls)
 
     @property
     def counted(self) -> tuple[int, int, int, int]:
-        """Input (all of it), output, cache reads, cache writes, as `Reply.usage` says."""
+        """All input, output, cache reads and cache writes, according to `Reply.usage`."""
         if self.reply.usage == "zero":
             return 0, 0, 0, 0
         if self.reply.usage == "absurd":

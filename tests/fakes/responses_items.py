@@ -1,4 +1,4 @@
-"""Items of the Responses API: those of a request as the model reads them, those of an answer, and its response."""
+"""Items of the Responses API: those of a request as the model reads them, and those of a response."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def items_of(body: Body) -> list[Item]:
 
 
 def words(item: Item) -> str:
-    """What of an item the model reads as text."""
+    """The text of an item that the model reads."""
     if "call_id" in item:
         return str(item["output"] if "output" in item else f"{item['name']} {item['arguments']}")
     parts = item.get("content") or ""
@@ -76,7 +76,7 @@ def message(turn: Turn) -> Item:
 
 
 def called(turn: Turn, number: int) -> Item:
-    """Where an answer is incomplete, its last call is."""
+    """A tool call of the answer; the last one of an incomplete answer is incomplete."""
     call = turn.calls[number]
     last = number == len(turn.calls) - 1
     return {

@@ -1,6 +1,6 @@
 """Checks requests as the Responses API does: parameters, input items and their order, tools, formats.
 
-Stateless like a request with `store` false; the service checks what depends on earlier answers.
+It is stateless, like a request with `store` false; the service checks everything that depends on earlier answers.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ def body_refusal(body: Body, models: tuple[str, ...], *, counting: bool = False)
 
 
 def input_refusal(items: str | list[Any]) -> Refused | None:
-    """Items one by one; then that every call has its output, in this order, and reasoning what follows it."""
+    """Checks each item; then that each call is followed by its output, and reasoning by another item."""
     if isinstance(items, str):
         return None
     owed: dict[str, None] = {}
@@ -224,7 +224,7 @@ def tools_refusal(body: Body) -> Refused | None:
             detail = f"Invalid '{where}.name': string does not match pattern '^[a-zA-Z0-9_-]+$'."
             return bad(detail, f"{where}.name", "invalid_value")
         parameters = tool["parameters"]
-        strict = tool.get("strict", True)  # as the service has it, unlike chat completions
+        strict = tool.get("strict", True)  # as on the service, unlike chat completions
         if not isinstance(parameters, dict) or parameters.get("type") != "object":
             fault: str | None = "schema must be a JSON Schema of 'type: \"object\"'"
         else:

@@ -17,7 +17,7 @@ T = TypeVar("T")
 
 
 class MemoryRun:
-    """`kept` holds what finished, by step name; `replay()` gives a run that finds it there."""
+    """`kept` has the results of finished steps by name; `replay()` returns a run that reuses them."""
 
     alone = True
     hides = False

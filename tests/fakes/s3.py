@@ -1,4 +1,4 @@
-"""S3 over loopback HTTP: objects, listings and copies with signed requests, as far as drivers need it.
+"""S3 over loopback HTTP: objects, listings and copies with signed requests, as far as drivers need them.
 
 Like S3 it refuses a wrong signature or key, and a missing bucket.
 """

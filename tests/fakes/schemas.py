@@ -23,9 +23,8 @@ def bad_name(name: object) -> bool:
 
 
 def schema_fault(schema: object, *, never: frozenset[str] | set[str] = NEVER) -> str | None:
-    """Why a service would not promise answers by this schema, or None.
-
-    Every object says additionalProperties false and requires all its properties; the root is an object.
+    """Why a service would refuse this schema for strict answers, or None. Every object must set additionalProperties
+    to false and require all its properties; the root must be an object.
     """
     if not isinstance(schema, Mapping) or schema.get("type") != "object":
         return "schema must be a JSON Schema of 'type: \"object\"'"

@@ -36,7 +36,7 @@ Script = Callable[[Run], AsyncGenerator[Event, None]]
 
 
 class Scripted:
-    """A work that does what the script for a request's text says."""
+    """A work that runs the script for a request's text."""
 
     def __init__(self, scripts: Mapping[str, Script]) -> None:
         self._scripts = scripts
@@ -133,7 +133,7 @@ async def open_scripted(
 
 
 def settings_of(db: Database) -> Settings:
-    """What was set in this database, over a config that says nothing."""
+    """The settings in this database, over an empty config."""
     return Settings(SettingsStore(db), Config(Path(), Path()))
 
 
@@ -145,7 +145,7 @@ def config(data: Path) -> Config:
 def asked(
     id: str, text: str, *, work: str = "rules", verb: str = "ask", space: str = "local", thread: str = "t"
 ) -> Request:
-    """A request in some thread of the terminal."""
+    """A request in a thread of the terminal."""
     return Request(
         id, Place("terminal", space, "terminal", thread), Author("a", "A", admin=True), work, verb, {}, text
     )

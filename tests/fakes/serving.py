@@ -1,4 +1,4 @@
-"""A model service in a process of its own: `python -m tests.fakes.<wire> --port 0 --script FILE [--log FILE]`.
+"""A model service in a separate process: `python -m tests.fakes.<wire> --port 0 --script FILE [--log FILE]`.
 
 It prints its port, and logs each paid call as a JSON line {"prompt": hash, "model", "call"} before it answers.
 """
@@ -40,7 +40,7 @@ def scripted(kind: type[ModelService], script: Mapping[str, Any], **more: Any) -
 
 
 def serve(kind: type[ModelService]) -> None:
-    """The process: serves until it is killed."""
+    """Serve until the process is killed."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--port", type=int, default=0)
     parser.add_argument("--script", type=Path, required=True)

@@ -1,6 +1,6 @@
 """A strict loopback service that speaks /v1/audio/speech, refusing what the real one refuses.
 
-Knows nothing of the bot. What it says is what `sound` makes of a text, by default a tone of 50 ms a character:
+It knows nothing of the bot. `sound` turns a text into samples, by default a tone of 50 ms for each character:
 
     async with SpeechService(key="sk-1") as service:
         service.base_url, service.requests
@@ -44,7 +44,7 @@ def wav(samples: np.ndarray[Any, Any], rate: int = 24_000) -> bytes:
 
 @dataclass
 class SpeechService:
-    """`key` None asks for none."""
+    """With `key` None no key is needed."""
 
     key: str | None = None
     answers: list[web.Response | None] = field(default_factory=list)

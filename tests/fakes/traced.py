@@ -1,4 +1,4 @@
-"""Settings with a collector of traces, and the shortest run that is one."""
+"""A config with a collector of traces, and a minimal run."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ ASKED = Request("r1", Place("terminal", "local", "c", "t"), Author("a", "A"), "r
 
 
 def config(endpoint: str | None = None, **environ: str) -> Config:
-    """With `endpoint` in the file, and these variables."""
+    """A config with `endpoint` in the file, and these environment variables."""
     config = load(data=Path("nowhere"), environ={})
     return replace(config, tracing=TracingConfig(endpoint), secrets=Secrets(environ, {}))
 

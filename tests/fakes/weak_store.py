@@ -65,7 +65,7 @@ fsspec.register_implementation("weak", WeakStore, clobber=True)
 
 
 def emptied() -> type[WeakStore]:
-    """The store, empty and in good health."""
+    """The store, emptied and without faults."""
     WeakStore.store.clear()
     WeakStore.pseudo_dirs[:] = [""]
     WeakStore.fault = None
@@ -89,10 +89,10 @@ class CutOnce:
 
 
 def gone(operation: str) -> None:
-    """The store does not answer any more."""
+    """Let the store stop answering this operation."""
     raise ConnectionRefusedError(f"{operation}: connection refused")
 
 
 def refuses(operation: str) -> None:
-    """The store takes nothing from this account."""
+    """Let the store refuse this operation for lack of permission."""
     raise PermissionError(f"{operation}: access denied")

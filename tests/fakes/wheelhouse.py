@@ -1,6 +1,6 @@
 """A small package registry on loopback: one page of links and its wheels.
 
-It can stop in the middle of a wheel, so that a test can kill the downloading process.
+It can pause in the middle of a wheel, so that a test can kill the downloading process.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from bot.models import Model, ModelFile
 
 
 def wheel(folder: Path, files: Mapping[str, bytes], project: str = "tiny-model") -> Model:
-    """Make a wheel of `files` in `folder`, and the row of the table of models that asks for it."""
+    """Make a wheel of `files` in `folder`; returns its row for the table of models."""
     module = project.replace("-", "_")
     info = f"{module}-1.0.dist-info"
     place = folder / f"{module}-1.0-py3-none-any.whl"
@@ -87,7 +87,7 @@ class Wheelhouse:
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.02,), daemon=True)
 
     def environ(self) -> dict[str, str]:
-        """The environment in which pip knows this registry and no other."""
+        """The environment variables that make pip use only this registry."""
         environment = {key: value for key, value in os.environ.items() if not key.startswith("PIP_")}
         port = self._server.server_address[1]
         return environment | {

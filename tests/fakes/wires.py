@@ -1,4 +1,4 @@
-"""The three wires: the `kind` that a provider has in config.toml, the service that speaks it.
+"""The three APIs of models ("wires"): a provider's `kind` in config.toml, and the service.
 
 Knows nothing of the bot.
 """
@@ -25,7 +25,7 @@ class Wire(NamedTuple):
         return service
 
     def url(self, port: int) -> str:
-        """What `base_url` is for a service of this wire at `port`."""
+        """The `base_url` of a service of this wire at `port`."""
         return self.service(port=port).base_url
 
 
@@ -40,5 +40,5 @@ WIRES = {
 
 
 def kind_of(service: ModelService) -> str:
-    """The `kind` of a provider that speaks to this service."""
+    """The `kind` of a provider for this service."""
     return next(wire.kind for wire in WIRES.values() if wire.service_name == type(service).__name__)

@@ -1,7 +1,7 @@
-"""A loopback Slack in a process of its own: `python -m tests.fakes.slack [--port N] [--http URL]`.
+"""A loopback Slack in a separate process: `python -m tests.fakes.slack [--port N] [--http URL]`.
 
-It prints where it is as a line of JSON. Then each line on standard input is something that Ana does in #general of
-the workspace "Table", and what the bot shows is printed as it changes:
+It prints its addresses and tokens as a line of JSON. Then each line on standard input is an action of Ana in #general
+of the workspace "Table", and each message of the bot is printed when it changes:
 
     /sutradhar rules ask What is a bonus?     use a command
     press Stop                                press a button of the newest message that has it
@@ -86,7 +86,7 @@ def _newest(slack: FakeSlack, matches: Wanted) -> Message | None:
 
 
 async def show(slack: FakeSlack) -> None:
-    """Print each message, and the Home tab, when what it says has changed."""
+    """Print each message, and the Home tab, when its text changes."""
     shown: dict[str, str] = {}
 
     def fresh() -> list[tuple[str, str, str]]:

@@ -1,7 +1,7 @@
 """People's actions: talk, use commands and shortcuts, press, fill in forms, open the Home tab.
 
-Each returns when the bot has acknowledged it, or has failed to within three seconds. Actions that a person could not do
-raise LookupError, ValueError or PermissionError.
+Each returns when the bot has acknowledged it, or has failed to do so within three seconds. Impossible actions raise
+LookupError, ValueError or PermissionError.
 """
 
 from __future__ import annotations
@@ -134,7 +134,7 @@ class Acts:
         return await self._through(sent)
 
     async def shortcut(self, user: User, callback_id: str, message: Message) -> Sent:
-        """Of a message."""
+        """Use a shortcut of a message, or a global one."""
         self._known(callback_id)
         self._in(user, message.channel)
         hook = self.slack.hooks.new(user, message.channel, message)
@@ -218,7 +218,7 @@ class Acts:
             self.slack.delivery.event(channel.team, event, "agent_session_stopped", channel)
         )
 
-    # Inside
+    # Internals
 
     async def _through(self, sent: Sent) -> Sent:
         self.slack.delivery.begin(sent)
@@ -239,7 +239,7 @@ class Acts:
             raise LookupError(f"there is no shortcut {callback_id}")
 
     def _blocks(self, user: User, where: Message | View | None) -> list[dict[str, Any]]:
-        """Of what this person sees."""
+        """The blocks that this person sees there."""
         if where is None:
             raise LookupError("there is nothing to press")
         if isinstance(where, View):

@@ -1,7 +1,7 @@
 """Agent sessions and the status line of a thread. https://docs.slack.dev/ai/agent-sessions.
 
-That a post of the bot clears the status line is documented; that ending a stream makes a processing session active,
-where no other status is named, is believed.
+It is documented that a post of the bot clears the status line. It is an assumption that ending a stream makes a
+processing session active if the call names no other status.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class Session:
     status: str
     title: str = ""
     initiator: str = ""
-    # The statuses that it had, the present one too.
+    # All statuses so far, including the current one.
     past: list[str] = field(default_factory=list)
 
     def become(self, status: str) -> None:
@@ -60,7 +60,7 @@ class Agents:
             session.become(status or "active")
 
     def stop(self, channel: Channel, thread: str) -> list[str]:
-        """What the stop button does here: streams end. Raises where there is no such button."""
+        """Press the stop button: the streams end. Raises if there is no such button."""
         session = self.sessions.get((channel.id, thread))
         if session is None or session.status != "processing":
             raise PermissionError(f"there is no stop button: {session}")
@@ -86,7 +86,7 @@ def _thread(ask: Ask, error: str) -> tuple[Channel, str]:
 
 
 async def threads_set_status(ask: Ask) -> dict[str, Any]:
-    """An empty one takes it away."""
+    """Set the status line; an empty one clears it."""
     channel, thread = _thread(ask, "invalid_thread_ts")
     if "status" not in ask.args:
         raise missing("status")
@@ -129,7 +129,7 @@ def _session(ask: Ask) -> Key:
 
 
 async def sessions_set_status(ask: Ask) -> dict[str, Any]:
-    """The first one makes the session; only then title and initiator count."""
+    """The first call creates the session; title and initiator count only then."""
     key = _session(ask)
     status = ask.slack.agents.check(ask.text("status", required=True))
     title = ask.text("title", limit=TITLE)

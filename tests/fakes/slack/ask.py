@@ -1,4 +1,4 @@
-"""One call of the Web API, read: its arguments as what they have to be, or the refusal."""
+"""A parsed call of the Web API: its arguments with their types, or the refusal."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Ask:
     at: float
     args: dict[str, Any] = field(default_factory=dict)
     token: str = ""
-    # The header as it came, for the methods that take the client's secret there.
+    # The raw header, for methods that accept the client secret there.
     basic: str = ""
     grant: Grant | None = None
 
@@ -39,7 +39,7 @@ class Ask:
 
     @property
     def team_or_none(self) -> Team | None:
-        """The token's; of a token for a whole organisation, that of what is asked about."""
+        """The token's workspace; for an organisation's token, that of the requested object."""
         if self.grant is None:
             return None
         if self.grant.team is not None:
@@ -93,7 +93,7 @@ class Ask:
         return rows
 
     def _parsed(self, name: str, kind: type[Any], called: str) -> Any:
-        """A value, or the same as JSON in a form."""
+        """A value, which in a form may be JSON."""
         value = self.args.get(name)
         if value is None:
             raise missing(name)
@@ -109,7 +109,7 @@ class Ask:
     # Things
 
     def channel(self, name: str = "channel", people: bool = False) -> Channel:
-        """By id; where it may be a person, their direct messages."""
+        """The channel by id; a person's id, where allowed, means their direct messages."""
         id = self.text(name, required=True)
         team = self.team_or_none
         if team is not None and people and id in team.users and id != team.bot.id:
@@ -122,7 +122,7 @@ class Ask:
         return channel
 
     def joined(self, channel: Channel) -> Channel:
-        """One where the bot may speak."""
+        """A channel where the bot may post."""
         if channel.archived:
             raise Refusal("is_archived")
         if not channel.has_bot:
@@ -130,7 +130,7 @@ class Ask:
         return channel
 
     def reads(self, channel: Channel, scope_group: str) -> None:
-        """`scope_group` is history or read, in the scope of this kind of conversation."""
+        """A channel that the token may read; `scope_group` is "history" or "read"."""
         self.need(f"{SCOPE[channel.kind]}:{scope_group}")
 
     def message(self, channel: Channel, name: str = "ts") -> Message:

@@ -29,7 +29,7 @@ STATUSES = ("pending", "in_progress", "complete", "error")
 
 
 def parse(body: Any) -> list[dict[str, Any]]:
-    """A list, or the same as JSON."""
+    """The blocks from a list or from JSON."""
     if isinstance(body, str):
         try:
             body = json.loads(body)
@@ -41,7 +41,7 @@ def parse(body: Any) -> list[dict[str, Any]]:
 
 
 def accept(body: Any, new_id: Any) -> list[dict[str, Any]]:
-    """The blocks of a message as Slack keeps them: each with an id. Refuses what is wrong with them."""
+    """The blocks of a message as Slack stores them, each with an id. Refuses invalid blocks."""
     blocks = parse(body)
     if problems := wrong(blocks, MESSAGE):
         raise wrong_blocks(problems)
@@ -51,7 +51,7 @@ def accept(body: Any, new_id: Any) -> list[dict[str, Any]]:
 
 
 def named(blocks: list[dict[str, Any]], new_id: Any) -> list[dict[str, Any]]:
-    """Blocks and what can be pressed get ids where they have none."""
+    """Give ids to blocks and interactive elements without one."""
     copies: list[dict[str, Any]] = json.loads(json.dumps(blocks))
     for block in copies:
         block.setdefault("block_id", new_id("b"))

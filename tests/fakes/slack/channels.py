@@ -22,22 +22,22 @@ class Channel:
     kind: str = "channel"
     members: list[User] = field(default_factory=list)
     archived: bool = False
-    # Whom a direct message is with.
+    # The person of a direct conversation.
     user: User | None = None
-    # By ts; `ephemeral` ones are nowhere but here.
+    # By ts; ephemeral messages are only here.
     posts: dict[str, Message] = field(default_factory=dict)
     replies: dict[str, list[Message]] = field(default_factory=dict)
 
     @property
     def messages(self) -> list[Message]:
-        """At top level, those that only one person sees among them; replies are in `message.thread`."""
+        """Top-level messages, including ephemeral ones; replies are in `message.thread`."""
         return [
             post for post in self.posts.values() if post.thread_ts in (None, post.ts) and not post.deleted
         ]
 
     @property
     def everything(self) -> list[Message]:
-        """Also the replies."""
+        """All messages, including replies."""
         return [post for post in self.posts.values() if not post.deleted]
 
     @property
@@ -51,7 +51,7 @@ class Channel:
 
     @property
     def event(self) -> str:
-        """What an app subscribes to, to hear what is said here."""
+        """The event to which an app subscribes for messages here."""
         return f"message.{SCOPE[self.kind]}"
 
     def thread(self, ts: str) -> list[Message]:

@@ -1,4 +1,4 @@
-"""What a message may say: text, blocks or Markdown, and the metadata beside them.
+"""The content of a message: text, blocks or Markdown, and metadata.
 
 For everything that posts: chat.postMessage, chat.update, response_url, the answer to a slash command.
 """
@@ -28,7 +28,7 @@ CUSTOM = ("username", "icon_emoji", "icon_url")
 def content(
     slack: FakeSlack, args: dict[str, Any], *, limit: int = TEXT, partial: bool = False
 ) -> dict[str, Any]:
-    """The fields of a message, checked; `partial`: what was not given stays as it is."""
+    """The checked fields of a message; with `partial`, missing fields stay unchanged."""
     text, markdown = args.get("text"), args.get("markdown_text")
     if "as_user" in args:
         raise Refusal("as_user_not_supported")
@@ -59,7 +59,7 @@ def content(
 
 
 def custom(ask: Ask) -> dict[str, str]:
-    """A name or picture other than the bot's own, which are a scope's to give."""
+    """A name or picture other than the bot's own, which needs a scope."""
     custom = {name: ask.args[name] for name in CUSTOM if ask.args.get(name)}
     if not custom:
         return {}

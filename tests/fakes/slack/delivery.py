@@ -41,18 +41,18 @@ class Try:
 
 @dataclass(eq=False)
 class Sent:
-    """Something sent to the bot; its answer is added."""
+    """A payload sent to the bot, with its answer."""
 
     kind: str
     team: Team
     payload: dict[str, Any]
     tries: list[Try] = field(default_factory=list)
-    # Seconds until it was acknowledged, from the try that was; and what the acknowledgement carried.
+    # Seconds from the acknowledged delivery to its acknowledgement, and the acknowledgement's payload.
     acked: float | None = None
     response: dict[str, Any] | None = None
     # What was posted to its response_url.
     responses: list[dict[str, Any]] = field(default_factory=list)
-    # What the person sees of a command or press that came to nothing.
+    # What the person sees when a command or press fails.
     failed: str | None = None
     late: int = 0
     first: asyncio.Event = field(default_factory=asyncio.Event)
@@ -105,7 +105,7 @@ class Delivery:
         return sent
 
     def again(self, sent: Sent, attempt: int, reason: str, socket: Socket | None = None) -> Sent:
-        """One more try, whatever became of the others."""
+        """Deliver again, whatever happened to earlier deliveries."""
         self._task(self._once(sent, attempt, reason, socket))
         return sent
 

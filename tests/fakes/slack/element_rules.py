@@ -1,7 +1,7 @@
 """Checks elements in blocks as Slack does: texts, buttons, menus, inputs.
 
 https://docs.slack.dev/reference/block-kit/block-elements; the words of a refusal are of the form that the service
-uses. Each check notes what is wrong with a pointer to where it is.
+uses. Each check records faults with a pointer to the place.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ OPTIONS = {"overflow": 5, "radio_buttons": 10, "checkboxes": 10}
 
 
 class Check:
-    """Gathers what is wrong; `at` is the place now looked at, as /blocks/0/text."""
+    """Collects faults; `at` is the current place, such as /blocks/0/text."""
 
     def __init__(self) -> None:
         self.problems: list[str] = []
@@ -49,7 +49,7 @@ class Check:
         self.problems.append(f"{reason} [json-pointer:{at}]")
 
     def known(self, element: dict[str, Any], names: str, at: str) -> None:
-        """No other keys than these."""
+        """Check that there are no other keys."""
         for name in element.keys() - {"type", "block_id", "action_id", *names.split()}:
             self.no(f"additional property: {name}", at)
 
@@ -92,7 +92,7 @@ class Check:
         self.string(value, "text", at, limit)
 
     def rows(self, element: dict[str, Any], name: str, at: str, low: int, high: int) -> list[dict[str, Any]]:
-        """A list of objects; what is none of them is noted and left out."""
+        """A list of objects; other values are recorded as faults and left out."""
         value = element.get(name)
         if value is None:
             if low:

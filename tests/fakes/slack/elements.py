@@ -1,4 +1,4 @@
-"""Finding what a person presses or fills in, and what of it goes over the wire."""
+"""Finds the elements that a person presses or fills in, and their values in payloads."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 Block = dict[str, Any]
-# What an element's state holds: one option, several, or something else by its own name.
+# The value field in an element's state: one option, several, or another name.
 _ONE = ("static_select", "radio_buttons", "overflow")
 _SEVERAL = ("multi_static_select", "checkboxes")
 _NAMED = {
@@ -24,7 +24,7 @@ _TYPED = ("plain_text_input", "number_input", "email_text_input", "url_text_inpu
 
 
 def rich(words: str) -> list[Block]:
-    """What the service makes of a person's text: one rich text."""
+    """A person's text as the service stores it: a rich text block."""
     parts: list[Block] = []
     for number, part in enumerate(re.split(r"<@([A-Z0-9]+)>", words)):
         if number % 2:
@@ -125,7 +125,7 @@ def _option(element: Block, value: str) -> Block:
 
 
 def initial(element: Block) -> Any:
-    """What is in it before anybody touches it."""
+    """The initial value."""
     kind = element["type"]
     if kind in _ONE:
         return (element.get("initial_option") or {}).get("value")
@@ -137,7 +137,7 @@ def initial(element: Block) -> Any:
 
 
 def fill(blocks: list[Block], state: dict[str, dict[str, Block]], values: dict[str, dict[str, Any]]) -> None:
-    """Into `state`, as a person would: only what is there, and nothing that must be said left out."""
+    """Fill in `state` as a person could: existing elements only, and all required ones."""
     known = {(block_id, element["action_id"]) for block_id, element in held(blocks)}
     for block_id, input in values.items():
         for action_id in input:

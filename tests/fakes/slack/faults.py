@@ -27,7 +27,7 @@ class Fault:
 
     @property
     def passes(self) -> bool:
-        """Whether the work is done all the same."""
+        """Whether the method is still executed."""
         return self.error is None and self.status is None
 
 

@@ -1,4 +1,4 @@
-"""Files: given away by people, uploaded by the bot in three steps, fetched with a token.
+"""Files: shared by people, uploaded by the bot in three steps, downloaded with a token.
 
 https://docs.slack.dev/messaging/working-with-files. Without a token the address answers with a login page, as the
 service does.
@@ -44,7 +44,7 @@ class File:
     # For a clip: its length, and Slack's transcript, "" for none.
     seconds: float | None = None
     heard: str = ""
-    # So often files.info says that Slack is listening still.
+    # The number of files.info calls that report a transcript in progress.
     listens: int = 0
 
     @property
@@ -59,7 +59,7 @@ class File:
         return self.user.team is team or any(channel.team is team for channel in self.shared)
 
     def _clip(self) -> dict[str, Any]:
-        """What a recording made in Slack has besides."""
+        """The additional fields of a recording made in Slack."""
         if self.seconds is None:
             return {}
         if self.listens:
@@ -128,7 +128,7 @@ class Files:
         return file
 
     async def _upload(self, request: web.Request) -> web.Response:
-        """Raw bytes or a form; as many as were said."""
+        """Accept raw bytes or a form of the announced size."""
         file = self.uploads.pop(request.match_info["ticket"], None)
         if file is None:
             return web.Response(status=404, text="no such upload")
@@ -224,7 +224,7 @@ async def info(ask: Ask) -> dict[str, Any]:
 
 
 async def delete(ask: Ask) -> dict[str, Any]:
-    """The bot's own; the messages that shared nothing else go with it."""
+    """Delete a file of the bot, with the messages that shared nothing else."""
     file = ask.slack.files.all.get(ask.text("file", required=True))
     if file is None or file.user is not ask.team.bot:
         raise Refusal("file_not_found")

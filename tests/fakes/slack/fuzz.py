@@ -3,8 +3,8 @@
     for kind, payload in payloads(seed, around=(slack, ana, channel)):
         await slack.send_envelope(channel.team, kind, payload)
 
-They are seeded, so that a failure can be had again. By default only what Bolt itself survives is spoiled (texts,
-values, files, blocks, unknown types); with `wild=True` any field may be missing or of another type.
+They are seeded, so that a failure can be reproduced. By default only fields that Bolt itself tolerates are damaged
+(texts, values, files, blocks, unknown types); with `wild=True` any field may be missing or of another type.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ TS = ("", "0", "x", "-1.0", "9" * 40, "1700000000", "1700000000.000001", "NaN")
 
 
 def payloads(seed: int, around: Around, n: int = 200, wild: bool = False) -> Iterator[Payload]:
-    """`n` envelopes, spoiled: of that person in that channel."""
+    """`n` damaged envelopes of that person in that channel."""
     chance = random.Random(seed)
     makers = (_message, _command, _press, _submission, _shortcut, _event)
     for number in range(n):
@@ -207,7 +207,7 @@ def _event(chance: random.Random, slack: FakeSlack, user: User, channel: Channel
 
 
 def _anything(chance: random.Random, payload: dict[str, Any]) -> None:
-    """Some field somewhere is gone, or of another type."""
+    """Remove a field anywhere, or change its type."""
     for _ in range(chance.randrange(1, 4)):
         node: Any = payload
         while True:

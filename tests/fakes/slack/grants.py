@@ -1,7 +1,7 @@
-"""Which token is good for what: a workspace's bot, or a whole organisation's; and which have expired.
+"""The validity of tokens: a workspace's, or a whole organisation's; and which have expired.
 
-With token rotation (https://docs.slack.dev/authentication/using-token-rotation) a token lives twelve hours. Its refresh
-token is good once, and of the tokens that it has led to only the two newest are.
+With token rotation (https://docs.slack.dev/authentication/using-token-rotation) a token lives twelve hours. Its
+refresh token can be used once, and only the two newest tokens from it are valid.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Rotated:
 class Grants:
     def __init__(self, world: World) -> None:
         self.world = world
-        # Tokens that were good once.
+        # Tokens that were valid in the past.
         self.gone: set[str] = set()
         self.rotated: dict[str, Rotated] = {}
 
@@ -59,7 +59,7 @@ class Grants:
         return any(one.ends.get(token, time.time() + 1) <= time.time() for one in self.rotated.values())
 
     def expire(self, where: Team | Enterprise) -> None:
-        """Its tokens are over, as after twelve hours."""
+        """Expire the tokens, as after twelve hours."""
         self.rotated[where.id].ends = dict.fromkeys(self.rotated[where.id].ends, 0.0)
 
     def find(self, token: str) -> Grant | None:

@@ -77,7 +77,7 @@ class Hooks:
         return body
 
     def answer(self, hook: Hook, body: dict[str, Any]) -> Message | None:
-        """Also what comes with the acknowledgement of a command."""
+        """Handle a post to a response_url, or the payload of a command's acknowledgement."""
         source = hook.source
         if body.get("delete_original") and source is not None:
             self.slack.post.delete(source)

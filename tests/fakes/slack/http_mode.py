@@ -1,7 +1,7 @@
 """Signed HTTP: events, commands and interactions as POSTs to the bot's own address.
 
-https://docs.slack.dev/authentication/verifying-requests-from-slack. It can also forge, replay and send late, as
-others would.
+https://docs.slack.dev/authentication/verifying-requests-from-slack. It can also send forged, replayed and late
+requests, like a stranger.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def sign(secret: str, timestamp: str, body: bytes) -> str:
 
 
 class HttpMode:
-    """On while `url` is set; then no socket is handed anything."""
+    """On while `url` is set; then nothing is delivered on sockets."""
 
     def __init__(self, slack: FakeSlack) -> None:
         self.slack = slack
@@ -47,7 +47,7 @@ class HttpMode:
         self._posted: dict[str, tuple[bytes, Headers]] = {}
 
     def __call__(self, url: str | None) -> None:
-        """The bot's address; None is Socket Mode again."""
+        """Set the bot's address; None returns to Socket Mode."""
         self.url = url
 
     async def close(self) -> None:
@@ -99,12 +99,12 @@ class HttpMode:
     # What others do
 
     async def post(self, body: bytes, headers: Headers) -> Reply:
-        """Anything, to the bot's address."""
+        """Post any body to the bot's address."""
         async with self._session().post(str(self.url), data=body, headers=headers) as response:
             return Reply(response.status, await response.text())
 
     async def forge(self, sent: Sent, secret: str = "somebody else's secret") -> Reply:
-        """The same again, signed now with a secret that is not the app's."""
+        """Send the same body, signed with a secret that is not the app's."""
         body, headers = self._form(sent)
         return await self.post(body, headers | self._signed(body, secret=secret))
 
@@ -113,17 +113,17 @@ class HttpMode:
         return await self.post(body, headers)
 
     async def replay(self, sent: Sent) -> Reply:
-        """The very request that was sent, once more: its signature is good."""
+        """Send the same request again, with its valid signature."""
         body, headers = self._posted[sent.tries[0].id]
         return await self.post(body, headers)
 
     async def stale(self, sent: Sent, seconds: float = 301.0) -> Reply:
-        """Rightly signed, so long ago."""
+        """Send the request with a valid signature of that many seconds ago."""
         body, headers = self._form(sent)
         return await self.post(body, headers | self._signed(body, ago=seconds))
 
     async def verify(self, challenge: str = "loopback-challenge") -> bool:
-        """What Slack asks of an address when it is entered in the app's settings."""
+        """Send the challenge with which Slack checks an address in the app's settings."""
         asked = {
             "type": "url_verification",
             "challenge": challenge,

@@ -1,6 +1,7 @@
 """The payloads of commands, presses, shortcuts and modals, and the short-lived ids in them.
 
-https://docs.slack.dev/reference/interaction-payloads. Knows the forms; who presses what is acts'.
+https://docs.slack.dev/reference/interaction-payloads. It knows the forms of payloads; the actions themselves are in
+acts.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
 @dataclass
 class Trigger:
-    """Good for one modal; with Slack for three seconds.
+    """Valid for one modal, on Slack for three seconds.
 
     https://docs.slack.dev/interactivity/handling-user-interaction#modal_responses
     """
@@ -125,7 +126,7 @@ def pressed(
         "response_url": response_url,
         "actions": [action],
     }
-    # Of a message that one person alone sees the service keeps nothing to send along.
+    # Slack stores no ephemeral messages, and cannot include them.
     return payload if where.ephemeral_to is not None else payload | {"message": where.payload(metadata=True)}
 
 

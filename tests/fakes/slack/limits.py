@@ -26,7 +26,7 @@ class Limited:
 
 @dataclass
 class Limits:
-    """`per_minute` holds what a test wants other than the tier; with `on` false nothing is limited."""
+    """`per_minute` has a test's own limits by method; with `on` false nothing is limited."""
 
     on: bool = True
     per_minute: dict[str, float] = field(default_factory=dict)

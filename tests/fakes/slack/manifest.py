@@ -19,7 +19,7 @@ def text(most: int, least: int = 1, pattern: str | None = None) -> StringConstra
 
 
 class Form(BaseModel):
-    """What it does not name Slack does not take."""
+    """A part of the manifest; fields that it does not name are refused."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Edit:
-    """What a message showed before it was changed, and when that was."""
+    """What a message showed before an edit, and the time of the edit."""
 
     at: float
     shown: str
@@ -34,14 +34,14 @@ class Message:
     blocks: list[dict[str, Any]] = field(default_factory=list)
     thread_ts: str | None = None
     files: list[File] = field(default_factory=list)
-    # The messages that it shares.
+    # The shared messages.
     attachments: list[dict[str, Any]] = field(default_factory=list)
     metadata: dict[str, Any] | None = None
     subtype: str | None = None
-    # Under which name and picture an app has posted it, where these are not its own: chat.update changes neither.
+    # The custom name and picture of an app's post, which chat.update cannot change.
     username: str = ""
     icon: str = ""
-    # Who alone sees it.
+    # The only person who sees an ephemeral message.
     ephemeral_to: User | None = None
     # Whether @channel in the text is read as a mention, by `parse` or `link_names`.
     parsed: bool = False
@@ -52,7 +52,7 @@ class Message:
     edits: list[Edit] = field(default_factory=list)
     reactions: list[tuple[str, User]] = field(default_factory=list)
     stream: Stream | None = None
-    # The deliveries that told the bot of it.
+    # The deliveries to the bot about this message.
     sent: list[Sent] = field(default_factory=list)
 
     @property
@@ -66,12 +66,12 @@ class Message:
 
     @property
     def gone(self) -> bool:
-        """Deleted, with no reply to keep its place."""
+        """Whether it is deleted, without replies that keep its place."""
         return self.deleted and not self.thread
 
     @property
     def shown(self) -> str:
-        """All the words that a person sees; the text is only a fallback where there are blocks."""
+        """The words that a person sees; with blocks, the text is only a fallback."""
         body = texts.shown(self.blocks) if self.blocks else self.text
         return "\n".join([part for part in (body, *(file.title for file in self.files)) if part])
 
@@ -96,7 +96,7 @@ class Message:
 
     @property
     def address(self) -> str:
-        """What a person copies as the link to it."""
+        """The link to the message that a person can copy."""
         thread = f"?thread_ts={self.thread_ts}&cid={self.channel.id}" if self.thread_ts else ""
         return f"https://table.slack.com/archives/{self.channel.id}/p{self.ts.replace('.', '')}{thread}"
 
@@ -116,13 +116,13 @@ class Message:
         } | ({"files": files} if files else {})
 
     def change(self, **values: Any) -> None:
-        """Note what it showed, and set the new values."""
+        """Record what it showed, and set the new values."""
         self.edits.append(Edit(time.monotonic(), self.shown))
         for name, value in values.items():
             setattr(self, name, value)
 
     def payload(self, metadata: bool = False) -> dict[str, Any]:
-        """As history has it; of a deleted one with replies a tombstone is left."""
+        """The message as in the history; a deleted one with replies is a tombstone."""
         team = self.channel.team
         if self.deleted:
             stone = {"type": "message", "subtype": "tombstone", "user": "USLACKBOT", "ts": self.ts}

@@ -1,4 +1,4 @@
-"""OAuth: an administrator lets the app into a workspace, or into a whole organisation.
+"""OAuth: an administrator installs the app in a workspace, or in a whole organisation.
 
 https://docs.slack.dev/authentication/installing-with-oauth. The page that asks the administrator is missing: a visit to
 /oauth/v2/authorize counts as consent, for the workspace that `team` in the query or `slack.install` names.
@@ -66,7 +66,7 @@ class OAuth:
         return web.Response(status=302, headers={"Location": str(back)})
 
     def _agree(self, where: Team | Enterprise, user: User, asked: Any) -> URL:
-        """The way back, with a code."""
+        """The redirect back to the bot, with a code."""
         if not asked.get("scope"):
             raise Refusal("no_scopes")
         scopes = set(re.split(r"[, ]+", asked["scope"]))
@@ -78,7 +78,7 @@ class OAuth:
         return URL(uri or self.slack.redirect_uri).update_query(code=code, state=asked.get("state", ""))
 
     async def install(self, user: User, url: str, org: bool = False) -> Reply:
-        """Go to the bot's page, press its button, agree, come back. `org`: for the whole organisation."""
+        """Open the bot's page, press its button, agree and return. `org`: for the whole organisation."""
         where: Team | Enterprise | None = user.team.enterprise if org else user.team
         if where is None:
             raise LookupError(f"{user.team} is in no organisation")
@@ -95,7 +95,7 @@ class OAuth:
                 return Reply(response.status, await response.text())
 
     async def refuse(self, url: str) -> Reply:
-        """Somebody comes back without having agreed."""
+        """Return to the bot without having agreed."""
         async with aiohttp.ClientSession() as http, http.get(f"{url}?error=access_denied") as response:
             return Reply(response.status, await response.text())
 

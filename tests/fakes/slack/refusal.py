@@ -1,4 +1,4 @@
-"""How Slack says no: HTTP 200 with `ok: false` and a name for what is wrong.
+"""Slack's refusals: HTTP 200 with `ok: false` and the name of an error.
 
 The names are from each method's page, https://docs.slack.dev/reference/methods.
 """
@@ -10,7 +10,7 @@ from typing import Any
 
 
 class Refusal(Exception):
-    """The answer that a call gets instead of what it wanted; `messages` say where it is wrong."""
+    """The error of a call; `messages` name the places of faults."""
 
     def __init__(self, error: str, *messages: str, **more: Any) -> None:
         super().__init__(": ".join([error, *messages]))
@@ -48,6 +48,6 @@ def missing(name: str) -> Refusal:
 
 
 def wrong_blocks(problems: Iterable[str]) -> Refusal:
-    """Seen with `errors` beside the metadata, the same words without their mark."""
+    """Invalid blocks; as on the service, `errors` repeats the metadata's messages without their prefix."""
     messages = list(problems)
     return Refusal("invalid_blocks", *messages, errors=messages)

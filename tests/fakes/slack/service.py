@@ -72,9 +72,8 @@ T = TypeVar("T")
 
 
 class FakeSlack:
-    """`events`, `commands` and `shortcuts` are what the app's manifest names; None lets any through.
-
-    With `rotation_seconds` the app has token rotation on, and its tokens live so long.
+    """`events`, `commands` and `shortcuts` come from the app's manifest; None allows all. With `rotation_seconds` the
+    app uses token rotation, and its tokens have this lifetime.
     """
 
     def __init__(
@@ -171,7 +170,7 @@ class FakeSlack:
     # The world
 
     def workspace(self, name: str, enterprise: Enterprise | None = None, installed: bool = True) -> Team:
-        """The first one's token is `bot_token`; the others have their own. One not installed waits for `install`."""
+        """Create a workspace. The first one has the token `bot_token`. If not `installed`, `install` adds the app."""
         return self.world.team(name, enterprise, installed)
 
     def enterprise(self, name: str) -> Enterprise:
@@ -191,16 +190,16 @@ class FakeSlack:
         self.grants.gone.add(team.bot_token)
         return [event for event in events_sent if event is not None]
 
-    # What there is to see
+    # Inspection
 
     @property
     def sent(self) -> list[Sent]:
-        """Everything that the bot was told."""
+        """Everything that was sent to the bot."""
         return self.delivery.sent
 
     @property
     def views(self) -> list[View]:
-        """All modals that ever were."""
+        """All modals, including closed ones."""
         return self.views_kept.opened
 
     def home(self, user: User) -> View | None:
@@ -230,12 +229,12 @@ class FakeSlack:
         return fault
 
     def redeliver(self, what: Sent | Message, reason: str = "timeout", attempt: int = 1) -> list[Sent]:
-        """An event comes again, though it was acknowledged: with its number and reason, the same event_id."""
+        """Deliver an event again although it was acknowledged, with a retry number and reason and the same event_id."""
         deliveries = what.sent if isinstance(what, Message) else [what]
         return [self.delivery.again(delivery, attempt, reason) for delivery in deliveries]
 
     def duplicate(self, what: Sent | Message) -> list[Sent]:
-        """The same as if for the first time, on another socket than before."""
+        """Deliver the same payload on another socket, as if for the first time."""
         deliveries = what.sent if isinstance(what, Message) else [what]
         for delivery in deliveries:
             others = [socket for socket in self.sockets.live if socket is not delivery.tries[0].socket]
@@ -245,19 +244,19 @@ class FakeSlack:
         return deliveries
 
     def expire(self, message: Message) -> None:
-        """Its stream is over, as after five minutes."""
+        """End the message's stream, as after five minutes."""
         assert message.stream is not None
         message.stream.end(EXPIRED)
 
     async def send_raw(self, team: Team, event: events.Event) -> Sent:
-        """Any event with any content."""
+        """Send any event with any content."""
         id = self.world.ids.next("Ev")
         return await self.send_envelope(
             team, EVENT, events.envelope(team, event, id, self.verification_token)
         )
 
     async def send_envelope(self, team: Team, kind: str, payload: dict[str, Any]) -> Sent:
-        """Anything at all; `kind` is events_api, slash_commands or interactive."""
+        """Send any envelope; `kind` is events_api, slash_commands or interactive."""
         sent = self.delivery.begin(Sent(kind, team, payload))
         await sent.first.wait()
         return sent
@@ -270,13 +269,13 @@ class FakeSlack:
         self._changed = asyncio.Event()
 
     async def until(self, met: Callable[[], T], seconds: float = 60.0) -> T:
-        """Wait for it; it is looked at after every change, and now and then. Raises with what there is."""
+        """Wait for the condition, which is checked after every change and now and then. Fails with a description."""
         ends = time.monotonic() + seconds
         while not (value := met()):
             remaining = ends - time.monotonic()
             if remaining <= 0:
                 raise AssertionError(f"not within {seconds} s. This is what there is:\n{story(self)}")
             with suppress(TimeoutError):
-                # What is awaited may be the test's own, of which nobody tells the fake.
+                # The condition may depend on the test's own state, whose changes the fake does not see.
                 await asyncio.wait_for(self._changed.wait(), min(remaining, LOOK_AGAIN))
         return value

@@ -1,4 +1,4 @@
-"""A small app of the real slack_bolt, connected to the fake Slack: what the fake's tests drive."""
+"""A small app on the real slack_bolt, connected to the fake Slack, for the fake's own tests."""
 
 from __future__ import annotations
 
@@ -29,9 +29,8 @@ async def acknowledge(body: Body, ack: AsyncAck) -> None:
 
 
 class SmallApp:
-    """It notes what it hears, and does `doing` with commands, presses, shortcuts and forms.
-
-    Deaf, it leaves events unacknowledged.
+    """It records events, and calls `doing` for commands, presses, shortcuts and forms. If deaf, it leaves events
+    unacknowledged.
     """
 
     def __init__(self, client: AsyncWebClient, **options: Any) -> None:
@@ -90,7 +89,7 @@ class Table:
         return self.channel.posts[sent["ts"]]
 
     async def refused(self, error: str, method: str, **args: Any) -> str:
-        """That call is refused with that error, and the fake has written it down; returns why."""
+        """Check that the call is refused with this error and that the fake has recorded it; returns the reason."""
         with pytest.raises(SlackApiError) as caught:
             await self.client.api_call(method, json=args)
         assert caught.value.response["error"] == error
@@ -100,14 +99,14 @@ class Table:
 
 @asynccontextmanager
 async def connected(slack: FakeSlack, small: SmallApp | None = None, n: int = 1) -> AsyncGenerator[SmallApp]:
-    """The app, told hello on each of its `n` sockets."""
+    """The app, after a hello on each of its `n` sockets."""
     small = small or SmallApp(AsyncWebClient(slack.bot_token, base_url=slack.api))
     async with AsyncExitStack() as stack:
         for _ in range(n):
             handler: Any = AsyncSocketModeHandler(
                 small.app, slack.app_token, ping_interval=1, logger=logging.getLogger("small_app")
             )
-            # It closes its session twice and waits for nothing that it began.
+            # The app closes its session twice, and does not wait for its own tasks.
             stack.push_async_callback(_close, handler)
             await handler.connect_async()
         await slack.connected(n)
@@ -116,7 +115,7 @@ async def connected(slack: FakeSlack, small: SmallApp | None = None, n: int = 1)
 
 @asynccontextmanager
 async def served(small: SmallApp) -> AsyncGenerator[str]:
-    """The app as a web server, for signed HTTP and installs; its root."""
+    """The app as a web server, for signed HTTP and installations; returns its root URL."""
     runner = web.AppRunner(small.app.web_app("/slack/events"), access_log=None, shutdown_timeout=0.5)
     await runner.setup()
     try:

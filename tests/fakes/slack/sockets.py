@@ -1,4 +1,4 @@
-"""Socket Mode: the connections of the app, any of which may be handed an envelope.
+"""Socket Mode: the app's connections, any of which may get an envelope.
 
 https://docs.slack.dev/apis/events-api/using-socket-mode. What Slack does with an acknowledgement that has a payload
 where none is accepted is not documented: here the payload is dropped and noted in `slack.refused`.
@@ -36,7 +36,7 @@ class Socket:
     ws: web.WebSocketResponse
     request: web.Request
     greeted: bool = False
-    # Leaves soon: it is handed nothing any more.
+    # It closes soon, and gets no more envelopes.
     leaving: bool = False
     handed: list[str] = field(default_factory=list)
     acked: list[str] = field(default_factory=list)
@@ -50,7 +50,7 @@ class Socket:
             await self.ws.send_str(json.dumps(frame))
 
     def cut(self) -> None:
-        """Without a goodbye."""
+        """Cut the connection without a closing handshake."""
         if self.request.transport is not None:
             self.request.transport.abort()
 
@@ -72,7 +72,7 @@ class Sockets:
         return [socket for socket in self.all if socket.live]
 
     async def open(self, ask: Ask) -> dict[str, Any]:
-        """apps.connections.open: an address that is good once."""
+        """apps.connections.open: an address that can be used once."""
         ticket = secrets.token_urlsafe(16)
         self.tickets.add(ticket)
         host = f"127.0.0.1:{self.slack.port}"
@@ -137,7 +137,7 @@ class Sockets:
         sent.take(attempt, payload if isinstance(payload, dict) else None)
 
     def _stray(self, id: str) -> None:
-        """Acknowledged too late, twice, or what nobody sent."""
+        """Record a late, repeated or unknown acknowledgement."""
         for sent in self.slack.delivery.sent:
             if any(attempt.id == id for attempt in sent.tries):
                 sent.late += 1
@@ -161,7 +161,7 @@ class Sockets:
             "accepts_response_payload": sent.kind in (COMMAND, INTERACTIVE),
         }
         if sent.kind == EVENT:
-            # What came while nobody was there is seen to come again with the same reason.
+            # Observed: events during an absence are delivered again with the same reason.
             reason = "timeout" if attempt.reason == "no_socket" else attempt.reason or ""
             envelope |= {"retry_attempt": attempt.attempt, "retry_reason": reason}
         attempt.socket.handed.append(attempt.id)
@@ -173,7 +173,7 @@ class Sockets:
             attempt.failed = "timeout"
 
     async def _acknowledged(self, attempt: Try) -> None:
-        """As long as it may take; by a client that has gone away, not longer than with Slack."""
+        """Wait for the acknowledgement, from a disconnected client only as long as Slack does."""
         ends = attempt.at + self.slack.ack_seconds
         while not attempt.done.is_set():
             remaining = ends - time.monotonic()
@@ -190,18 +190,18 @@ def _disconnect(reason: str) -> dict[str, Any]:
 
 
 class Network:
-    """What happens to the connections, on demand."""
+    """Disturbs the connections, on demand."""
 
     def __init__(self, slack: FakeSlack) -> None:
         self.slack = slack
         self.sockets = slack.sockets
 
     async def connected(self, n: int = 1, seconds: float = 60.0) -> None:
-        """Wait until `n` sockets are open and have got their hello."""
+        """Wait until `n` sockets are open and have received their hello."""
         await self.slack.until(lambda: len(self.sockets.live) >= n, seconds)
 
     async def drop(self, socket: Socket | None = None, rude: bool = False) -> None:
-        """Close one socket, or all; rudely is without a word. Returns when they are gone."""
+        """Close one socket, or all; `rude` means without a closing handshake. Returns when they are gone."""
         sockets = [socket] if socket is not None else list(self.sockets.all)
         for closing in sockets:
             closing.leaving = True
@@ -212,7 +212,7 @@ class Network:
         await self.slack.until(lambda: not set(sockets) & set(self.sockets.all))
 
     async def disconnect(self, reason: str = "refresh_requested", socket: Socket | None = None) -> None:
-        """Ask one or all to come again. After "warning" the connection still works for a while."""
+        """Ask one client or all to reconnect. After "warning" the connection still works for a while."""
         for live_socket in [socket] if socket is not None else list(self.sockets.live):
             live_socket.leaving = reason != "warning"
             await live_socket.say(_disconnect(reason))

@@ -1,4 +1,4 @@
-"""What there is, in words: for the failure of a test that waited in vain."""
+"""Describes the fake's state in words, for a test that waited in vain."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A message that is being streamed: what was appended, and whether more may be.
+"""A streamed message: what was appended, and whether more is allowed.
 
 https://docs.slack.dev/reference/methods/chat.startStream. Slack ends a stream by itself after about five minutes,
 and when a person presses stop.
@@ -61,7 +61,7 @@ class Stream:
             self.parts += chunk["blocks"]
 
     def _task(self, chunk: dict[str, Any]) -> None:
-        """Details and output are added to what the task has; title and status replace it."""
+        """Details and output are appended to the task's; title and status replace the old ones."""
         for earlier in self.tasks:
             if earlier["task_id"] == chunk["id"]:
                 task = earlier

@@ -1,4 +1,4 @@
-"""What people see of blocks, and whom a text would ping.
+"""The visible text of blocks, and whom a text would ping.
 
 Strict on purpose: text inside code, and the fallback beside blocks, count as pinging too.
 """
@@ -25,7 +25,7 @@ def pings(text: str, parsed: bool = False) -> list[str]:
 
 
 def block_pings(blocks: Any) -> list[str]:
-    """Of every text in them that is not plain."""
+    """The pings of all texts in the blocks that are not plain."""
     parts: list[str] = []
     for node in walk(blocks):
         kind = node.get("type")
@@ -41,7 +41,7 @@ def block_pings(blocks: Any) -> list[str]:
 
 
 def walk(node: Any) -> Iterator[Block]:
-    """Every object in it, outermost first."""
+    """Every object in the node, outermost first."""
     if isinstance(node, dict):
         yield node
         for value in node.values():
@@ -83,7 +83,7 @@ def shown(blocks: Any) -> str:
 
 
 def typed(text: str) -> str:
-    """What a person typed, as it goes over the wire: escaped, with links and loud mentions marked up."""
+    """A typed text as Slack sends it: escaped, with links and mentions marked up."""
     parts = re.split(r"(<[@#][A-Z0-9]+>)", text)
     return "".join(part if number % 2 else _mark(part) for number, part in enumerate(parts))
 

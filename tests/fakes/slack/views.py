@@ -1,4 +1,4 @@
-"""Modals and Home tabs: what Slack demands of them, and what people filled in.
+"""Modals and Home tabs: Slack's rules for them, and people's input.
 
 https://docs.slack.dev/reference/views.
 """
@@ -28,7 +28,7 @@ KEYS = (
 
 
 def accept(body: dict[str, Any], kind: str, new_id: Any) -> dict[str, Any]:
-    """A view as Slack keeps it. Refuses what is wrong with it."""
+    """A view as Slack stores it. Refuses an invalid view."""
     if body.get("type") != kind:
         raise bad(f"must provide a view of type {kind} [json-pointer:/view/type]")
     if len(json.dumps(body)) > BYTES:
@@ -56,7 +56,7 @@ def accept(body: dict[str, Any], kind: str, new_id: Any) -> dict[str, Any]:
 
 @dataclass(eq=False)
 class View:
-    """`values` is what is filled in, by block and action."""
+    """`values` has the input by block and action."""
 
     id: str
     user: User
@@ -65,7 +65,7 @@ class View:
     below: View | None = None
     open: bool = True
     values: dict[str, dict[str, dict[str, Any]]] = field(default_factory=dict)
-    # What the bot said is wrong, by block.
+    # The bot's error messages by block.
     errors: dict[str, str] = field(default_factory=dict)
 
     @property
@@ -135,7 +135,7 @@ class View:
 
 
 class Views:
-    """`opened` are all modals that ever were; `homes` the Home tabs by user."""
+    """`opened` has all modals, including closed ones; `homes` the Home tabs by user."""
 
     def __init__(self, slack: FakeSlack) -> None:
         self.slack = slack
@@ -159,7 +159,7 @@ class Views:
         return view
 
     def update(self, view: View, content: dict[str, Any]) -> None:
-        """What was filled in stays where its block stays."""
+        """Replace the view's content; input stays if its block stays."""
         view.content, view.hash, view.errors = content, self.slack.world.ids.ts(), {}
         block_ids = {block["block_id"] for block in content["blocks"]}
         view.values = {block: value for block, value in view.values.items() if block in block_ids}
@@ -171,7 +171,7 @@ class Views:
         return self.homes[user.id]
 
     def close(self, view: View, all: bool = False) -> None:
-        """With those below it, if all go."""
+        """Close the view, and with `all` those below it."""
         view.open = False
         if all and view.below is not None:
             self.close(view.below, all)

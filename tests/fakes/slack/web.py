@@ -1,4 +1,4 @@
-"""What every call of the Web API goes through: faults, the token, scopes, rate limits, the record; then its method.
+"""Handles every call of the Web API: faults, the token, scopes, rate limits, the record; then its method.
 
 Knows no method by name: those are in the web_… files, each with a table METHODS.
 """
@@ -29,7 +29,7 @@ TYPES = ("application/json", "application/x-www-form-urlencoded", "multipart/for
 
 @dataclass(frozen=True)
 class Call:
-    """`team` is the workspace's id, None where a token is not of one; `status` 0 where the connection was cut."""
+    """`team` is the workspace's id, None for other tokens; `status` is 0 if the connection was cut."""
 
     at: float
     method: str
@@ -52,7 +52,7 @@ Handler = Callable[[Ask], Awaitable[dict[str, Any]]]
 
 @dataclass(frozen=True)
 class Method:
-    """`scopes` are all asked for; `token` is whose: the bot's, the app's, or nobody's."""
+    """`scopes` are all required; `token` says whose token: the bot's, the app's, or none."""
 
     name: str
     handler: Handler
@@ -140,7 +140,7 @@ class Web:
 
 
 async def _read(request: web.Request, ask: Ask) -> bool:
-    """Query, form or JSON into `ask.args`; whether it was JSON."""
+    """Read the query, form or JSON into `ask.args`; returns whether it was JSON."""
     ask.args = dict(request.query)
     ask.basic = request.headers.get("Authorization", "")
     if request.method != "POST" or not request.can_read_body:

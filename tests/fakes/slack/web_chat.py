@@ -13,7 +13,7 @@ from tests.fakes.slack.web import Method
 
 
 def slowly(ask: Ask, channel: Channel) -> None:
-    """One post a second in a channel."""
+    """Limit posts to one a second in a channel."""
     if wait := ask.slack.limits.post(channel.id):
         raise TooMany(wait)
 
@@ -70,7 +70,7 @@ async def update(ask: Ask) -> dict[str, Any]:
         raise Refusal("streaming_state_conflict")
     contents = {"text", "blocks", "attachments", "markdown_text"} & ask.args.keys()
     fields = content(ask.slack, ask.args, limit=UPDATE_TEXT, partial="metadata" in ask.args and not contents)
-    # Seen by many: a text alone changes nothing where there are blocks; blocks=[] takes them away.
+    # Reported by many: if there are blocks, a text alone changes nothing; blocks=[] removes them.
     if message.stream is None and not {"blocks", "markdown_text"} & contents:
         fields.pop("blocks", None)
     ask.slack.post.change(message, **fields)

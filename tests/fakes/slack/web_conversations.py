@@ -1,4 +1,4 @@
-"""conversations.*: what there is, who is in it, what was said. Needs the scope of each kind of conversation."""
+"""conversations.*: channels, members and messages. Each kind of conversation needs its scope."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def _said(ask: Ask, messages: list[Message]) -> dict[str, Any]:
 
 
 def page(ask: Ask, rows: list[Any], default: int = 100) -> tuple[list[Any], str]:
-    """So many of them from the cursor on, and the next cursor."""
+    """A page of rows from the cursor on, and the next cursor."""
     limit = ask.number("limit", default) or default
     if not 1 <= limit <= MOST + 1:
         raise bad("must be between 1 and 1000 [json-pointer:/limit]")

@@ -1,4 +1,4 @@
-"""Who is who: auth.test, team.info, users.*, usergroups.list; and reactions.*."""
+"""auth.test, team.info, users.*, usergroups.list and reactions.*."""
 
 from __future__ import annotations
 

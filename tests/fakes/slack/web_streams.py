@@ -98,7 +98,7 @@ async def stop(ask: Ask) -> dict[str, Any]:
 
 
 def _chunks(ask: Ask, stream: Stream) -> list[dict[str, Any]]:
-    """What is to be appended, checked; Markdown text is a chunk like others."""
+    """The checked chunks to append; Markdown text is a chunk like others."""
     markdown = ask.args.get("markdown_text")
     if markdown is not None and "chunks" in ask.args:
         raise bad("markdown_text and chunks cannot be used together")

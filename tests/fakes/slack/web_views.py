@@ -1,4 +1,4 @@
-"""views.*: modals for three seconds after somebody did something, and the Home tab at any time."""
+"""views.*: modals within three seconds of a person's action, and the Home tab at any time."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ async def open_(ask: Ask) -> dict[str, Any]:
 
 
 async def push(ask: Ask) -> dict[str, Any]:
-    """Only from within a modal."""
+    """Open a modal above another one, only from within a modal."""
     content = ask.slack.views_kept.accept(ask.table("view"), "modal")
     trigger = ask.slack.triggers.take(ask.text("trigger_id", required=True))
     if trigger.view is None or trigger.view.kind != "modal" or not trigger.view.open:
@@ -53,7 +53,7 @@ async def publish(ask: Ask) -> dict[str, Any]:
 
 
 def _fresh(ask: Ask, view: View | None) -> None:
-    """The hash, if one is given, is of the view as it is."""
+    """Check that a given hash is that of the current view."""
     if ask.text("hash") and (view is None or ask.text("hash") != view.hash):
         raise Refusal("hash_conflict")
 

@@ -1,6 +1,6 @@
-"""Workspaces, the organisations above them, and what the app was granted in each.
+"""Workspaces, their organisations, and what the app was granted in each.
 
-Knows who and where; not who is connected, nor what may be said.
+It does not know which clients are connected, nor which content is valid.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ SCOPES = (
 
 @dataclass(eq=False)
 class Enterprise:
-    """An organisation of Enterprise Grid. Installed as a whole, its token is good in all its workspaces."""
+    """An organisation of Enterprise Grid. If it installs the app as a whole, one token is valid everywhere in it."""
 
     id: str
     name: str
@@ -52,7 +52,7 @@ class Enterprise:
 
 @dataclass(eq=False)
 class Team:
-    """A workspace. Make who and what is there with `user`, `channel`, `dm`, `group`."""
+    """A workspace. `user`, `channel`, `dm` and `group` create its people and conversations."""
 
     world: World
     id: str
@@ -79,7 +79,7 @@ class Team:
 
     @property
     def org_install(self) -> bool:
-        """Whether the app is here by the install of the whole organisation."""
+        """Whether the app is here through an installation for the whole organisation."""
         return self.enterprise is not None and self.enterprise.token is not None
 
     def user(self, name: str, locale: str = "en-US", admin: bool = False, bot: bool = False) -> User:
@@ -91,14 +91,14 @@ class Team:
         return user
 
     def channel(self, name: str, *, private: bool = False, bot: bool = True) -> Channel:
-        """Everybody is in it; the bot too, unless it was not invited."""
+        """Create a channel with everybody in it, and with the bot unless it was not invited."""
         members = [user for user in self.users.values() if user is not self.bot or bot]
         channel = Channel(self, self.world.ids.next("C"), name, "group" if private else "channel", members)
         self.channels[channel.id] = channel
         return channel
 
     def dm(self, user: User) -> Channel:
-        """The one between this user and the bot."""
+        """The direct messages of this user and the bot."""
         for channel in self.channels.values():
             if channel.user is user:
                 return channel
@@ -147,7 +147,7 @@ class World:
         self.touch: Callable[[], None] = lambda: None
 
     def team(self, name: str, enterprise: Enterprise | None, installed: bool) -> Team:
-        """The first one's token is known before it is there."""
+        """Create a workspace; the first one's token is known before."""
         token = self.first_token if not self.teams else self.new_token()
         team = Team(self, self.ids.next("T"), name, token, enterprise, installed)
         self.teams[team.id] = team
