@@ -1,7 +1,8 @@
-"""A loopback Discord in a process of its own: `python -m tests.fakes.discord [--port N]`.
+"""A loopback Discord in a separate process: `python -m tests.fakes.discord [--port N]`.
 
-It prints where it is as a line of JSON. Then each line on standard input is something that Ana does in #general
-of the guild "Table" (or, after `thread`, in the newest thread), and what the bot shows is printed as it changes:
+It prints its addresses and token as a line of JSON. Then each line on standard input is an action of Ana in #general
+of the guild "Table" (or, after `thread`, in the newest thread), and each message of the bot is printed when it
+changes:
 
     /rules ask question=What is a bonus?      use a command; options by name, to the end or the next name=
     press Stop                                press a button of the newest message that has it
@@ -64,7 +65,7 @@ async def act(discord: FakeDiscord, user: User, channel: Channel, line: str) -> 
 
 
 async def show(discord: FakeDiscord) -> None:
-    """Print each message when what it says has changed."""
+    """Print each message when its text changes."""
     shown: dict[int, str] = {}
 
     def fresh() -> list[Message]:

@@ -9,7 +9,7 @@ from tests.fakes.discord.rest import Ask
 
 
 def channel(ask: Ask, name: str = "channel") -> Channel:
-    """The channel of the path, which the bot can see."""
+    """The channel in the path, if the bot can see it."""
     channel = ask.discord.world.channels.get(ask.id(name))
     if channel is None:
         raise no(10003)
@@ -26,7 +26,7 @@ def thread(ask: Ask) -> Thread:
 
 
 def message(ask: Ask, channel: Channel) -> Message:
-    """The message of the path, as the bot's own token finds it: not an ephemeral one."""
+    """The message in the path, which must not be ephemeral: the bot's own token cannot reach those."""
     message = channel.posts.get(ask.id("message"))
     if message is None or message.deleted or message.ephemeral:
         raise no(10008)

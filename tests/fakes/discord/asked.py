@@ -1,6 +1,6 @@
-"""An interaction: what a person did with the bot, and how the bot answered.
+"""An interaction: a person's action, and the bot's response.
 
-Knows its deadlines; the rules of its callback are rest_interactions'.
+It knows the deadlines; the rules of responses are in rest_interactions.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class Asked:
     data: dict[str, Any]
     guest: bool
     source: Message | None = None
-    # How long Discord waits for the answer.
+    # How long Discord waits for the response.
     timeout: float = SECONDS_TO_ANSWER
     token: str = field(default_factory=lambda: secrets.token_urlsafe(48).replace("-", "a").replace("_", "b"))
     sent: float = field(default_factory=time.monotonic)
@@ -50,7 +50,7 @@ class Asked:
     dead: bool = False
     # No bot was connected to acknowledge it: the person saw that it failed.
     failed: bool = False
-    # A type 6 that @original has edited since.
+    # A type 6 whose @original was edited later.
     updated: bool = False
     answered: asyncio.Event = field(default_factory=asyncio.Event)
 
@@ -80,7 +80,7 @@ class Asked:
 
     @property
     def owners(self) -> dict[str, str]:
-        """`authorizing_integration_owners`: by whose install the bot came here."""
+        """`authorizing_integration_owners`: the owner of the installation."""
         if self.guest:
             return {"1": str(self.user.id)}
         return {"0": str(self.channel.guild.id) if self.channel.guild else "0"}

@@ -44,10 +44,10 @@ class Channel:
     recipients: list[User] = field(default_factory=list)
     denied: set[str] = field(default_factory=set)
     nsfw: bool = False
-    # A person who takes no messages from the bot.
+    # A person who blocks the bot's direct messages.
     closed: bool = False
     topic: str | None = None
-    # For a forum: its tags and whether only moderators may give each, and whether every post needs one.
+    # For a forum: its tags, whether only moderators may use each, and whether every post needs one.
     tags: dict[str, bool] = field(default_factory=dict)
     needs_tag: bool = False
     # For a voice channel: its capacity, 0 for no limit, and bits per second.
@@ -59,9 +59,7 @@ class Channel:
 
     @property
     def messages(self) -> list[Message]:
-        """The messages that everybody here can read, oldest first: none that are ephemeral, deleted or from Discord
-        itself.
-        """
+        """The messages that everybody can read, oldest first, without ephemeral, deleted and system messages."""
         return [
             post
             for post in self.posts.values()
@@ -79,12 +77,12 @@ class Channel:
         self.world.emit("CHANNEL_UPDATE", self.payload(), channel=self)
 
     def tag(self, **moderated: bool) -> None:
-        """Give a forum these tags, of which every post needs one; True: only moderators may give it."""
+        """Give a forum these tags and require one for every post; True: only moderators may use the tag."""
         self.tags, self.needs_tag = moderated, True
         self.world.emit("CHANNEL_UPDATE", self.payload(), channel=self)
 
     def restrict(self) -> None:
-        """Admit only adults from now on."""
+        """Restrict the channel to adults from now on."""
         self.nsfw = True
         self.world.emit("CHANNEL_UPDATE", self.payload(), channel=self)
 
@@ -231,7 +229,7 @@ class Thread(Channel):
         self.changed()
 
     def lock(self, locked: bool = True) -> None:
-        """A moderator locks it: only who may manage threads writes there or wakes it up."""
+        """Lock the thread: only people who may manage threads can write in it or reopen it."""
         self.locked = locked
         self.changed()
 

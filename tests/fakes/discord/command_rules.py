@@ -76,7 +76,7 @@ def _command(command: dict[str, Any], kind: int, path: str) -> None:
 
 
 def characters(command: dict[str, Any]) -> int:
-    """Names, descriptions and choices together; of each, the longest language counts."""
+    """The length of all names, descriptions and choices; of each text, the longest language counts."""
     total = 0
     for key in ("name", "description"):
         local = command.get(f"{key}_localizations") or {}

@@ -1,7 +1,7 @@
-"""The registered commands, and what a client sends when somebody uses one.
+"""The registered commands, and what a client sends when a person uses one.
 
-Like the client, it fails if the person could not have sent that: no such command, an option that is missing, too long,
-or not one of its choices.
+Like the client, it fails on impossible input: an unknown command, or an option that is missing, too long or not among
+its choices.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class Commands:
         raise LookupError(f"nobody registered {name!r}; there are {known}")
 
     def line(self, guild: int | None, line: str) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-        """The command and the chain of what is under it, for a line such as "rules ask"."""
+        """The command and its chain of subcommands, for a line such as "rules ask"."""
         first, *words = line.removeprefix("/").split()
         command = self.find(guild, CHAT, first)
         chain: list[dict[str, Any]] = []
@@ -160,7 +160,7 @@ def _value(
 
 
 def _chosen(option: dict[str, Any], value: Any) -> Any:
-    """Where there are choices, the value of the one with that name, in any language, or that value."""
+    """The value of the choice with this name, in any language, or this value; without choices, the value."""
     choices = option.get("choices") or []
     for choice in choices:
         if value == choice["value"] or value in names(choice):

@@ -32,7 +32,7 @@ class Seen:
 
 
 def check_message(value: Any, v2: bool, uploads: set[str]) -> list[dict[str, Any]]:
-    """The components of a message, as they will be shown: every one with an id."""
+    """The checked components of a message, each with an id."""
     components = items(value, "components", 0, COMPONENTS if v2 else 5)
     seen = Seen(uploads)
     for index, component in enumerate(components):
@@ -217,7 +217,7 @@ def custom_id_of(component: dict[str, Any], path: str, seen: Seen) -> None:
 def _emoji(value: Any, path: str) -> None:
     emoji = table(value, path)
     name = emoji.get("name")
-    # A unicode emoji is looked up in Discord's list; a letter or a word is not in it.
+    # Discord looks a unicode emoji up in its list, which has no letters or words.
     if emoji.get("id") is None and (
         not isinstance(name, str) or not name or any(letter.isalpha() for letter in name)
     ):

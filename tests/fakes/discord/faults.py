@@ -28,7 +28,7 @@ class Fault:
 
     @property
     def passes(self) -> bool:
-        """Whether the work is still done."""
+        """Whether the request is still executed."""
         return self.lost or 0 < self.status < 400
 
     def matches(self, method: str, route: str, path: str) -> bool:

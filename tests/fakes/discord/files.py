@@ -18,7 +18,7 @@ class Files:
     def __init__(self, discord: FakeDiscord) -> None:
         self.discord = discord
         self.kept: dict[int, File] = {}
-        # Ids of the files whose address is good no longer: 404, as after its signature ran out.
+        # Ids of files whose address has expired: 404, as after its signature has expired.
         self.gone: set[int] = set()
         self.read: list[int] = []
 

@@ -3,8 +3,8 @@
 for event, data in payloads(seed, around=(discord, ana, channel)):
         await discord.send_raw(event, data)
 
-They are seeded, so that a failure can be had again. By default only what discord.py itself survives is spoiled
-(text, options, files, components, locales, unknown types); with `wild=True` any field may be missing or of
+They are seeded, so that a failure can be reproduced. By default only fields that discord.py itself tolerates are
+damaged (text, options, files, components, locales, unknown types); with `wild=True` any field may be missing or of
 another type, which can break the client's own parser and says nothing about the bot.
 """
 
@@ -80,9 +80,8 @@ FILES = (
 def payloads(
     seed: int, n: int = 200, around: tuple[FakeDiscord, User, Channel] | None = None, wild: bool = False
 ) -> Iterator[Payload]:
-    """`n` damaged events. With `around`, of that person in that channel, by the registered commands.
-
-    Each interaction is then one that the fake knows, so that the bot can answer it.
+    """`n` damaged events. With `around`, they are that person's in that channel, with the registered commands, and
+    the fake knows each interaction, so that the bot can answer it.
     """
     if around is None:
         around = _nobody()
@@ -252,7 +251,7 @@ def _leaves(commands: list[dict[str, Any]]) -> Iterator[tuple[dict[str, Any], li
 
 
 def _anything(chance: random.Random, data: dict[str, Any]) -> None:
-    """Take a field away, or put something odd in its place, anywhere."""
+    """Remove a field anywhere, or replace it by an odd value."""
     places: list[tuple[Any, Any]] = []
 
     def walk(node: Any) -> None:

@@ -1,7 +1,7 @@
 """The gateway: sessions that outlive their sockets, shards, intents, resuming.
 
-https://docs.discord.com/developers/events/gateway. Plain text frames; knows no event's content beyond what
-intents hide.
+https://docs.discord.com/developers/events/gateway. It uses plain text frames, and knows the content of events only as
+far as intents hide it.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ OnSent = Callable[[], None]
 
 
 class Close(Exception):
-    """The socket is to be closed with this code."""
+    """Close the socket with this code."""
 
     def __init__(self, code: int, reason: str) -> None:
         super().__init__(f"{code} {reason}")
@@ -74,7 +74,7 @@ class Socket:
         self._commands: deque[float] = deque()
 
     def put(self, text: str, on_sent: OnSent | None = None) -> None:
-        """Send it in its turn, and then call `on_sent`."""
+        """Queue a text; `on_sent` is called once it is sent."""
         self._queue.put_nowait((text, on_sent))
 
     def say(self, op: int, data: Any = None) -> None:
@@ -102,7 +102,7 @@ class Socket:
             if self.session is not None and self.session.socket is self:
                 self.session.socket = None
                 if self.ws.close_code in (1000, 1001):
-                    # A client that says goodbye has no session any more.
+                    # A client that closes properly ends its session.
                     self.gateway.end(self.session)
             self.gateway.sockets.discard(self)
             self.gateway.discord.touch()
@@ -118,7 +118,7 @@ class Socket:
                 if on_sent is not None:
                     on_sent()
         except (ConnectionError, RuntimeError):
-            return  # it is gone; the reader notices too
+            return  # the socket is closed; the reader notices that, too
 
     async def _read(self) -> None:
         while True:
@@ -175,7 +175,7 @@ class Gateway:
         self.heartbeat = 41.25
         self.answers_heartbeats = True
         self.heartbeats = 0
-        # How many IDENTIFYs may come in five seconds.
+        # The number of IDENTIFYs allowed in five seconds.
         self.max_concurrency = 16
         self.shards = 1
         # How many of the last events the next RESUME repeats.
@@ -241,7 +241,7 @@ class Gateway:
         socket.session = session
         since, self.repeat = max(0, seq - self.repeat), 0
         for number, text in session.sent:
-            # READY is not an event that is missed.
+            # READY is never repeated.
             if number > max(1, since):
                 socket.put(text)
         self.resumed += 1

@@ -1,4 +1,4 @@
-"""Snowflakes and timestamps: how Discord writes ids and times."""
+"""Snowflakes and timestamps, as Discord writes ids and times."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def stamp(seconds: float) -> str:
 
 
 class Ids:
-    """Snowflakes: they grow, no two are the same, and they carry the time."""
+    """Snowflakes: increasing, unique ids that contain the time."""
 
     def __init__(self) -> None:
         self._last = 0

@@ -19,7 +19,7 @@ NAMES = {
     "GUILD_PRESENCES": GUILD_PRESENCES,
     "MESSAGE_CONTENT": MESSAGE_CONTENT,
 }
-# The flags of an application that has fewer than a hundred guilds and ticked the box in the portal.
+# The flags of an application with fewer than a hundred guilds and the intent enabled in the portal.
 FLAGS = {"GUILD_PRESENCES": 1 << 13, "GUILD_MEMBERS": 1 << 15, "MESSAGE_CONTENT": 1 << 19}
 
 _NEEDS = {
@@ -53,7 +53,7 @@ def flags(names: Iterable[str]) -> int:
 
 
 def shown(event: str, data: dict[str, Any], intents: int, bot: int, private: bool) -> dict[str, Any] | None:
-    """What a session with these intents gets of the event; None for nothing."""
+    """The event as a session with these intents gets it, or None."""
     if event in _NEEDS and not intents & _NEEDS[event][private]:
         return None
     if event == "GUILD_CREATE" and not intents & GUILD_VOICE_STATES:
@@ -64,10 +64,7 @@ def shown(event: str, data: dict[str, Any], intents: int, bot: int, private: boo
 
 
 def blanked(message: dict[str, Any], bot: int) -> dict[str, Any]:
-    """A guild's message as it looks without the message content intent.
-
-    The bot's own are whole, and those that mention it.
-    """
+    """A guild's message without the Message Content intent: empty, unless the bot wrote it or is mentioned in it."""
     referenced = message.get("referenced_message")
     if isinstance(referenced, dict):
         message = message | {"referenced_message": blanked(referenced, bot)}

@@ -1,7 +1,7 @@
 """Rate limits in real time: Discord's buckets per channel or token, and the fifty requests a second in all.
 
-https://docs.discord.com/developers/topics/rate-limits. The figures of the buckets are not documented and
-change; these are of the order that the service sends. Knows no route.
+https://docs.discord.com/developers/topics/rate-limits. The figures of the buckets are not documented and change;
+these are similar to those that the service sends. It knows no route.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ TYPING = Bucket("typing", 5, 5.0)
 READ = Bucket("read", 10, 5.0)
 THREADS = Bucket("threads", 50, 300.0)
 CHANNEL = Bucket("channel", 5, 5.0)
-# A second limit on the same route: names and topics, twice in ten minutes.
+# A second limit on the same route: two changes of name or topic in ten minutes.
 RENAME = Bucket("rename", 2, 600.0)
 FOLLOW_UP = Bucket("follow-up", 5, 2.0)
 EDIT_ANSWER = Bucket("edit-answer", 5, 2.0)
@@ -63,7 +63,7 @@ class Limited:
 
 
 class Limits:
-    """The windows of all buckets. A window opens with its first request and is full again when it has passed."""
+    """The windows of all buckets. A window begins with its first request, and is refilled when it ends."""
 
     def __init__(self) -> None:
         self.clock: Callable[[], float] = time.monotonic

@@ -1,4 +1,4 @@
-"""Messages, their buttons and their files: what a person sees, and the form over the wire."""
+"""Messages, their buttons and their files, as a person sees them and as the API sends them."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ SELECTS = (3, 5, 6, 7, 8)
 
 @dataclass(frozen=True)
 class File:
-    """A file of a message, or one that somebody gave with a command."""
+    """A file of a message or of a command."""
 
     id: int
     name: str
@@ -33,7 +33,7 @@ class File:
     content_type: str
     url: str
     description: str | None = None
-    # Of a voice message; the waveform is left as the client sends it.
+    # For a voice message; the waveform is kept as the client sends it.
     seconds: float | None = None
 
     @property
@@ -90,18 +90,18 @@ class Message:
     created: float = 0.0
     edited: float | None = None
     reply_to: Message | None = None
-    # Whom it tells: users, and "@everyone". Only these get a notification.
+    # Who gets a notification: users, and "@everyone".
     mentions: list[User | str] = field(default_factory=list)
-    # Whom it names, told or not.
+    # Who is mentioned, with or without a notification.
     named: list[User] = field(default_factory=list)
     edits: list[tuple[float, str]] = field(default_factory=list)
     deleted: bool = False
     webhook: int | None = None
-    # Which application owns that webhook, and the picture it was given for this message.
+    # The application that owns the webhook, and the avatar of this message.
     application: int | None = None
     avatar: str = ""
     interaction: dict[str, Any] | None = None
-    # Who alone sees an ephemeral one.
+    # The only person who sees an ephemeral message.
     only_for: User | None = None
     thread: Thread | None = None
     pinned: bool = False
@@ -109,7 +109,7 @@ class Message:
 
     @property
     def text(self) -> str:
-        """Everything that is written there: the content, then each text of the components."""
+        """The whole text: the content, then each text of the components."""
         texts = [
             component["content"] for component in walk(self.components) if component["type"] == TEXT_DISPLAY
         ]
@@ -140,7 +140,7 @@ class Message:
         return bool(self.flags & LOADING)
 
     def payload(self, around: bool = True) -> dict[str, Any]:
-        """As the API shows it; `around` adds the message that it answers."""
+        """The message as the API shows it; `around` adds the message that it replies to."""
         payload: dict[str, Any] = {
             "id": str(self.id),
             "channel_id": str(self.channel.id),
@@ -184,7 +184,7 @@ class Message:
         return payload
 
     def event(self) -> dict[str, Any]:
-        """As MESSAGE_CREATE and MESSAGE_UPDATE have it: with the guild and the author's membership."""
+        """The message as in MESSAGE_CREATE and MESSAGE_UPDATE: with the guild and the author's membership."""
         payload = self.payload() | {"channel_type": self.channel.type}
         guild = self.channel.guild
         if guild is not None:

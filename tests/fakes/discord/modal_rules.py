@@ -1,4 +1,4 @@
-"""Checks a form that a bot opens as Discord does.
+"""Checks a bot's form as Discord does.
 
 https://docs.discord.com/developers/components/reference. Knows no interaction.
 """
@@ -71,7 +71,7 @@ def _control(component: dict[str, Any], kind: int, path: str, seen: Seen, labell
     if kind != INPUT:
         return
     number(component.get("style"), f"{path}.style", 1, 2)
-    # Under a label it has no label of its own.
+    # Inside a label component it has no separate label.
     text(component.get("label"), f"{path}.label", 0 if labelled else 1, 45)
     text(component.get("placeholder"), f"{path}.placeholder", 0, 100)
     low = number(component.get("min_length") or 0, f"{path}.min_length", 0, TEXTS)

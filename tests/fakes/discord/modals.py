@@ -1,4 +1,4 @@
-"""Forms as a person fills them in: what the client lets them type and choose, and what it then sends."""
+"""Fills in forms as a person does: what the client accepts, and what it then sends."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ ROW, INPUT, LABEL, RADIO, CHECKBOXES, CHECKBOX = 1, 4, 18, 21, 22, 23
 
 
 def filled(modal: dict[str, Any], values: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The submitted components; a field that is not in `values` keeps what stood in it."""
+    """The submitted components; a field that is not in `values` keeps its initial value."""
     known = {component["custom_id"] for component in walk(modal["components"]) if "custom_id" in component}
     if set(values) - known:
         raise LookupError(f"the form has no {sorted(set(values) - known)}; it has {sorted(known)}")
@@ -50,7 +50,7 @@ def _control(component: dict[str, Any], values: Mapping[str, Any]) -> dict[str, 
 
 
 def picked(component: dict[str, Any], values: list[str]) -> list[str]:
-    """The values of the options of that value or label."""
+    """The values of the options with these values or labels."""
     low, high = component.get("min_values", 1), component.get("max_values", 1)
     if not low <= len(values) <= high:
         raise ValueError(f"{component['custom_id']} takes {low} to {high} choices, not {len(values)}")

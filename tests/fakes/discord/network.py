@@ -38,7 +38,7 @@ class Network:
         await self._part(lambda socket: socket.cut())
 
     async def replay(self, count: int) -> None:
-        """Cut every socket; with the RESUME the last `count` events come again."""
+        """Cut every socket; the next RESUME repeats the last `count` events."""
         self.gateway.repeat = count
         await self.drop()
 

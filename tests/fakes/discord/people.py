@@ -37,9 +37,8 @@ class People:
         wait: float | None = None,
         **options: Any,
     ) -> Asked:
-        """Use a command; returns as soon as the bot has acknowledged it, or after `wait` seconds, Discord's by default.
-
-        A `guest` has installed the bot for themselves; where the bot is no member everybody is one.
+        """Use a command; returns once the bot has acknowledged it, or after `wait` seconds, Discord's by default. A
+        `guest` uses their own installation; in places without the bot everybody does.
         """
         command, chain = self._command(channel, line)
         guest = self._allowed(user, channel, command, guest)
@@ -57,7 +56,7 @@ class People:
         guest: bool = False,
         **options: Any,
     ) -> list[dict[str, Any]]:
-        """Type into the option `focused`: the choices that the bot offers."""
+        """Type into the option `focused`; returns the choices that the bot offers."""
         command, chain = self._command(channel, line)
         guest = self._allowed(user, channel, command, guest)
         data = filled(command, chain, options, self._keep(channel), focused)
@@ -76,7 +75,7 @@ class People:
         guest: bool = False,
         wait: float | None = None,
     ) -> Asked:
-        """Use the context menu of a message, or, in a channel, of a person."""
+        """Use the context menu of a message, or of a person in a channel."""
         channel_of_target = target.channel if isinstance(target, Message) else channel
         if channel_of_target is None:
             raise LookupError(f"{target} is chosen in which channel?")
@@ -141,7 +140,7 @@ class People:
         files: Sequence[tuple[str, bytes]] = (),
         ping: bool = True,
     ) -> Message:
-        """Write a message. `mention` names the bot in it; a reply tells its author unless `ping` is off."""
+        """Write a message. `mention` adds a mention of the bot; a reply notifies its author unless `ping` is off."""
         self._present(user, where)
         if isinstance(where, Thread) and where.locked:
             raise PermissionError(f"{where} is locked: {user.name} cannot write there")
@@ -167,7 +166,7 @@ class People:
     async def speak(
         self, user: User, where: Channel, data: bytes, seconds: float, *, reply_to: Message | None = None
     ) -> Message:
-        """Record a voice message: one file and no words (Discord's documentation, "Voice Messages")."""
+        """Send a voice message: one file without a text (Discord's documentation, "Voice Messages")."""
         self._present(user, where)
         file = self.discord.files.keep(where.id, "voice-message.ogg", data, "audio/ogg")
         file = replace(file, seconds=seconds)
@@ -186,7 +185,7 @@ class People:
         return self.discord.post.put(message)
 
     async def proxy(self, hook: Hook, where: Channel, name: str, text: str) -> Message:
-        """Post somebody's words under another of their names through a webhook, as a proxy such as PluralKit does."""
+        """Post a person's words under another name through a webhook, as a proxy such as PluralKit does."""
         message = Message(
             self.discord.world.ids.next(),
             where,
@@ -232,7 +231,7 @@ class People:
         return asked
 
     async def _answered(self, asked: Asked, seconds: float) -> None:
-        """Wait that long; for a bot that has disconnected, only as long as Discord does."""
+        """Wait for the acknowledgement; if the bot has disconnected, only as long as Discord does."""
         ends = time.monotonic() + seconds
         while (remaining := ends - time.monotonic()) > 0:
             with suppress(TimeoutError):
@@ -243,7 +242,7 @@ class People:
                 return
 
     def payload(self, asked: Asked) -> dict[str, Any]:
-        """INTERACTION_CREATE, as the gateway sends it."""
+        """INTERACTION_CREATE as the gateway sends it."""
         channel, guild = asked.channel, asked.channel.guild
         payload: dict[str, Any] = {
             "id": str(asked.id),
@@ -287,7 +286,7 @@ class People:
         return lambda name, content: self.discord.files.keep(channel.id, name, content)
 
     def _component(self, user: User, message: Message, which: str) -> dict[str, Any]:
-        """What is to be pressed there, by its label or custom id; a person must be able to."""
+        """The component with this label or custom id, which the person must be able to press."""
         if message.deleted:
             raise LookupError(f"{message} is gone")
         if message.only_for not in (None, user):
@@ -308,7 +307,7 @@ class People:
             raise LookupError(f"{user.name} is not in {channel}")
 
     def _allowed(self, user: User, channel: Channel, command: Mapping[str, Any], guest: bool) -> bool:
-        """Whether the client shows the command to that person there; says if they are a guest."""
+        """Check that the client shows the command to that person there; returns whether they are a guest."""
         guild = channel.guild
         guest = guest or not channel.reachable
         wanted = 1 if guest else 0

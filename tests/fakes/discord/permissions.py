@@ -45,7 +45,7 @@ _PLACES = {
 BITS = {name: 1 << place for name, place in _PLACES.items()}
 EVERYTHING = sum(BITS.values())
 
-# What @everyone may in a new guild, and so what a person may.
+# The permissions of @everyone in a new guild, and therefore of a person.
 PERSON = frozenset(
     {
         "ADD_REACTIONS",
@@ -68,10 +68,10 @@ PERSON = frozenset(
         "SEND_MESSAGES_IN_THREADS",
     }
 )
-# What an invitation link with the usual boxes ticked gives a bot: nothing that manages.
+# The permissions of a bot after a usual invitation, without any for managing.
 BOT = PERSON - {"MENTION_EVERYONE", "CREATE_PRIVATE_THREADS"}
 MANAGER = frozenset({"MANAGE_GUILD", "MANAGE_CHANNELS", "MANAGE_MESSAGES", "MANAGE_THREADS", "MANAGE_ROLES"})
-# In a private channel an interaction allows these, whatever anybody's roles.
+# The permissions of an interaction in a private channel, independent of roles.
 PRIVATE = frozenset({"ATTACH_FILES", "EMBED_LINKS", "MENTION_EVERYONE", "USE_EXTERNAL_EMOJIS"})
 
 

@@ -1,4 +1,4 @@
-"""Creates, changes and deletes messages, and tells connected sessions.
+"""Creates, edits and deletes messages, and sends the events to connected sessions.
 
 Knows no route; permissions were checked before.
 """
@@ -40,7 +40,7 @@ class Post:
     def put(self, message: Message) -> Message:
         channel = message.channel
         channel.posts[message.id] = message
-        person = message.author.id in self.discord.world.users  # no webhook joins a thread
+        person = message.author.id in self.discord.world.users  # webhooks do not join threads
         if isinstance(channel, Thread) and person and message.author.id not in channel.people:
             channel.people[message.author.id] = time.time()
         if not message.ephemeral:
@@ -54,7 +54,7 @@ class Post:
             message.flags &= ~LOADING
             form.flags &= ~LOADING
             self._fill(message, form)
-            # Only the answer that was waited for tells anybody; an edit does not.
+            # Only the first response notifies people; an edit does not.
             self.mention(message, body)
         else:
             self._fill(message, form)

@@ -42,7 +42,7 @@ WORDS = {
 
 
 class Refusal(Exception):
-    """The error that a request gets as its answer."""
+    """The error response of a request."""
 
     def __init__(self, status: int, code: int, message: str, errors: dict[str, Any] | None = None) -> None:
         super().__init__(f"{status} {code}: {message}")
@@ -77,7 +77,7 @@ class Refusal(Exception):
 
 
 def no(code: int) -> Refusal:
-    """The refusal of that code, in Discord's words."""
+    """The refusal with this code, in Discord's words."""
     status, message = WORDS[code]
     return Refusal(status, code, message)
 
@@ -108,7 +108,7 @@ def missing(path: str) -> Refusal:
 
 
 def text(value: Any, path: str, low: int, high: int) -> str:
-    """`value` as a string of that length, or the refusal; None and absent count as absent."""
+    """`value` as a string with a length in this range, or the refusal; None counts as absent."""
     if value is None and low > 0:
         raise missing(path)
     if value is None:

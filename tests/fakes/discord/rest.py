@@ -1,6 +1,6 @@
 """Handles every request: faults, the token, rate limits, the record, then its route.
 
-Knows no route by name: those are in the rest_… files, each with a table ROUTES.
+It knows no routes: those are in the rest_… files, each with a table ROUTES.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class Refused:
 
 @dataclass
 class Ask:
-    """One request, read: its path's parts, its form, its files."""
+    """A parsed request: the parts of its path, its form, its files."""
 
     discord: FakeDiscord
     method: str
@@ -56,11 +56,11 @@ class Ask:
     query: dict[str, str]
     body: dict[str, Any] = field(default_factory=dict)
     uploads: dict[int, tuple[str, bytes, str]] = field(default_factory=dict)
-    # A list where the route takes one (commands).
+    # A list for routes that accept one (commands).
     rows: list[Any] | None = None
 
     def id(self, name: str) -> int:
-        """That part of the path as a snowflake."""
+        """The named part of the path as a snowflake."""
         if not self.args[name].isdecimal():
             raise Refusal(400, 50035, "Invalid Form Body")
         return int(self.args[name])
@@ -72,7 +72,7 @@ Handler = Callable[[Ask], Awaitable[Answer]]
 
 @dataclass(frozen=True)
 class Route:
-    """`token` says whether the bot's token is asked for; `bucket` is shared by what has the same `major`."""
+    """`token` says whether the bot's token is needed; routes with the same `major` share the `bucket`."""
 
     method: str
     template: str
@@ -118,7 +118,7 @@ class Rest:
             await fault.gate.wait()
         if fault is not None and fault.delay:
             if request.content_type != "multipart/form-data":
-                await request.read()  # the work is done even if the client does not wait
+                await request.read()  # the request is executed even if the client does not wait
             await asyncio.sleep(fault.delay)
         if fault is not None and not fault.passes:
             await request.read()

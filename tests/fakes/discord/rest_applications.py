@@ -1,4 +1,4 @@
-"""The application itself: who it is, its commands, where its gateway is."""
+"""The application itself: its description, its commands, the address of its gateway."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ async def gateway_bot(ask: Ask) -> Answer:
 
 
 def _list(ask: Ask) -> tuple[list[dict[str, Any]], int | None]:
-    """The list that the path names, and its guild."""
+    """The list of commands in the path, and its guild."""
     if ask.args["application"] != str(ask.discord.application_id):
         raise no(50001)
     if "guild" not in ask.args:

@@ -100,7 +100,7 @@ async def list_messages(ask: Ask) -> Answer:
 
 
 async def pins(ask: Ask) -> Answer:
-    """The newest first (Discord's documentation, "Get Channel Pins")."""
+    """The pinned messages, newest first (Discord's documentation, "Get Channel Pins")."""
     channel = access.channel(ask)
     access.need(channel, "READ_MESSAGE_HISTORY")
     pinned = [post for post in channel.posts.values() if post.pinned and not post.deleted]
@@ -183,7 +183,7 @@ async def unreact(ask: Ask) -> Answer:
 
 
 def _allowed(channel: Channel, ask: Ask) -> None:
-    """Embeds and files want permissions of their own."""
+    """Check the separate permissions for embeds and files."""
     if ask.body.get("embeds"):
         access.need(channel, "EMBED_LINKS")
     if ask.uploads:

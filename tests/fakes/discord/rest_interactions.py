@@ -1,4 +1,4 @@
-"""Interactions: the first answer, and what their token allows for fifteen minutes.
+"""Interactions: the first response, and what their token allows for fifteen minutes.
 
 https://docs.discord.com/developers/interactions/receiving-and-responding
 """
@@ -50,7 +50,7 @@ async def callback(ask: Ask) -> Answer:
 
 
 def _fits(asked: Asked, kind: Any) -> None:
-    """Which answers go with which question."""
+    """Check that the type of response is allowed for the interaction."""
     fitting = {
         COMMAND: (MESSAGE, DEFER, OPEN_MODAL),
         COMPONENT: (MESSAGE, DEFER, DEFER_UPDATE, UPDATE, OPEN_MODAL),
@@ -156,7 +156,7 @@ def _resource(asked: Asked) -> dict[str, Any]:
 
 
 def _by_token(ask: Ask) -> Asked:
-    """Whose token it is, if it is still good for anything."""
+    """The interaction of the token, if the token is still valid."""
     asked = ask.discord.tokens.get(ask.args["token"])
     if asked is None or ask.args["webhook"] != str(ask.discord.application_id):
         raise no(10015)
@@ -199,7 +199,7 @@ def _edit(ask: Ask, asked: Asked, message: Message) -> Message:
 
 
 def _may_attach(ask: Ask, channel: Channel) -> None:
-    """Files want the permission here, too, where the bot is a member; others' private channels grant it."""
+    """Check the permission for files, which the bot needs where it is a member; private channels of others grant it."""
     if ask.uploads and channel.guild is not None and channel.guild.home:
         access.need(channel, "ATTACH_FILES")
 
@@ -213,7 +213,7 @@ async def follow_up(ask: Ask) -> Answer:
     asked = _by_token(ask)
     original = asked.original
     if asked.kind == DEFER and original is not None and original.loading and not original.deleted:
-        # The first one after "is thinking" takes its place.
+        # The first follow-up replaces "is thinking".
         message = _edit(ask, asked, original)
     else:
         if len(asked.followups) >= (GUEST_FOLLOWUPS if asked.guest else ask.discord.follow_ups):

@@ -57,7 +57,7 @@ async def alone(ask: Ask) -> Answer:
     if channel.type not in (TEXT, NEWS):
         raise no(50024)
     name, duration = _form(ask)
-    # Without a type it is a private one, as the service has it.
+    # Without a type the thread is private, as on the service.
     kind = ask.body.get("type", PRIVATE_THREAD)
     if kind not in (NEWS_THREAD, THREAD, PRIVATE_THREAD) or (channel.type == NEWS) != (kind == NEWS_THREAD):
         raise bad("type", "BASE_TYPE_CHOICES", "Value must be one of (10, 11, 12).")

@@ -1,4 +1,4 @@
-"""The bot's voice state over REST: who asks to speak on a stage, or may."""
+"""The bot's voice state over REST: asking to speak on a stage, and speaking."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ async def theirs(ask: Ask) -> Answer:
 
 
 async def change_mine(ask: Ask) -> Answer:
-    """Step down, or up with the permission; ask to speak."""
+    """Leave the speakers, join them with the permission, or ask to speak."""
     state = _state(ask, ask.discord.world.bot.id)
     if state.channel.type != STAGE or str(ask.body.get("channel_id", state.channel.id)) != str(
         state.channel.id

@@ -1,5 +1,5 @@
-"""Webhooks of channels: made, listed, executed, and their messages changed. By the same paths an interaction's token
-answers it, which is rest_interactions' business.
+"""Webhooks of channels: made, listed, executed, and their messages changed. The same paths with an interaction's
+token belong to rest_interactions.
 
 https://docs.discord.com/developers/resources/webhook
 """
@@ -26,7 +26,7 @@ KINDS = (TEXT, VOICE, NEWS, FORUM)
 
 @dataclass(eq=False)
 class Hook:
-    """A channel's incoming webhook; `application` owns it, None where a person made it."""
+    """A channel's incoming webhook; `application` owns it, None if a person created it."""
 
     id: int
     channel: Channel
@@ -36,7 +36,7 @@ class Hook:
     token: str = field(default_factory=lambda: secrets.token_urlsafe(51))
 
     def payload(self, reader: int) -> dict[str, Any]:
-        """As an application sees it: of another application's there is no token."""
+        """The webhook as an application sees it: without the token, if it belongs to another application."""
         payload: dict[str, Any] = {
             "id": str(self.id),
             "type": 1,
@@ -51,7 +51,7 @@ class Hook:
 
 
 def named(name: Any, path: str) -> str:
-    """The name, if Discord lets a webhook be called so, or post so."""
+    """The name, if Discord allows it for a webhook or its message."""
     hook_name = text(name, path, 1, NAME)
     if not hook_name.strip():
         raise bad(path, "BASE_TYPE_BAD_LENGTH", f"Must be between 1 and {NAME} in length.")
@@ -95,7 +95,7 @@ def _hook(ask: Ask) -> Hook:
 
 
 def _where(ask: Ask, hook: Hook) -> Channel:
-    """The channel, or the thread of it that is named."""
+    """The webhook's channel, or the named thread in it."""
     thread = ask.query.get("thread_id")
     if thread is None:
         if hook.channel.type == FORUM:
@@ -157,7 +157,7 @@ async def delete_message(ask: Ask) -> Answer:
 
 
 def _either(webhooks: Handler, interactions: Handler) -> Handler:
-    """For who asks by a webhook's own token, or by an interaction's."""
+    """A handler that chooses by the token: a webhook's own, or an interaction's."""
 
     async def route(ask: Ask) -> Answer:
         interaction = ask.args["webhook"] == str(ask.discord.application_id)

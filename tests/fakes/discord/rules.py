@@ -30,13 +30,13 @@ class Form:
     embeds: list[dict[str, Any]]
     components: list[dict[str, Any]]
     flags: int
-    # Ids of the files that stay, and the new ones: name, bytes, type, description.
+    # Ids of the kept files, and the new files: name, bytes, type, description.
     kept: list[int]
     added: list[tuple[str, bytes, str, str | None]] = field(default_factory=list)
 
 
 def form(body: dict[str, Any], uploads: Uploads, old: Message | None = None, ephemeral: bool = False) -> Form:
-    """The state that `body` asks for, on top of `old`; or the refusal."""
+    """The state after applying `body` to `old`, or the refusal."""
     content = _content(body, old)
     embeds = _embeds(body["embeds"]) if body.get("embeds") is not None else old.embeds if old else []
     if "embeds" in body and body["embeds"] is None:
@@ -74,7 +74,7 @@ def form(body: dict[str, Any], uploads: Uploads, old: Message | None = None, eph
 
 
 def nonce(body: dict[str, Any]) -> str | int | None:
-    """The nonce, if it is of a kind that Discord takes: a number, or a string of at most 25 characters."""
+    """The nonce, if Discord accepts it: a number, or a string of at most 25 characters."""
     value = body.get("nonce")
     if value is None:
         return None
@@ -88,13 +88,13 @@ def nonce(body: dict[str, Any]) -> str | int | None:
 def pings(
     body: dict[str, Any], words: str, world: World, author: User | None, everyone: bool
 ) -> list[User | str]:
-    """Whom such a message tells; `author` wrote what it replies to, `everyone` says if it may tell all."""
+    """Who gets a notification; `author` wrote the message that it replies to, `everyone`: whether it may notify all."""
     allowed = body.get("allowed_mentions")
     if allowed is None:
         parse, users, replied = {"users", "roles", "everyone"}, None, True
     else:
         parse, users, replied = _allowed(allowed)
-    # Mentions in code notify nobody.
+    # Mentions in code do not notify.
     plain = re.sub(r"```.*?```|`[^`]*`", "", words, flags=re.DOTALL)
     mentioned: list[User | str] = []
     for id in dict.fromkeys(int(user_id) for user_id in re.findall(r"<@!?(\d{1,20})>", plain)):

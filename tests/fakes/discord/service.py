@@ -1,4 +1,4 @@
-"""Discord on a loopback port: REST, the gateway and the files, and people who use it.
+"""Discord on a loopback port: REST, the gateway, files, and people's actions.
 
 A model of the real service, from its documentation and from what discord.py 2.7.1 speaks. `discord.api`,
 `discord.gateway_url` and `discord.token` are what a client needs.
@@ -55,7 +55,7 @@ ROUTES = (
 
 
 class FakeDiscord:
-    """`portal` names the privileged intents that are ticked in the developer portal."""
+    """`portal` names the privileged intents that are enabled in the developer portal."""
 
     def __init__(
         self,
@@ -69,7 +69,7 @@ class FakeDiscord:
         self.token = token
         self.portal = set(portal)
         self.interactions_endpoint_url: str | None = None
-        # The documentation names a limit for guests alone, and a code for everybody's (40094).
+        # The documentation names a limit only for user installs, but a code for all (40094).
         self.follow_ups = 1_000
         self.world = World()
         self.asked: dict[str, Asked] = {}
@@ -147,7 +147,7 @@ class FakeDiscord:
 
     @property
     def flags(self) -> int:
-        """The application's, which tell what is ticked in the portal."""
+        """The flags of the application, with the intents that are enabled in the portal."""
         return intents.flags(self.portal)
 
     # The world
@@ -165,7 +165,7 @@ class FakeDiscord:
         return self.world.private(user)
 
     def private(self, *people: User) -> Channel:
-        """A group of people without the bot, where only their own install brings it in."""
+        """A group of people without the bot, which is available there only through user installs."""
         return self.world.private(*people, group=True)
 
     def open_thread(
@@ -184,7 +184,7 @@ class FakeDiscord:
         return thread
 
     def thread(self, user: User, channel: Channel, name: str, text: str = "") -> Thread:
-        """A thread that a person opens; in a forum, a post that begins with `text`."""
+        """Open a thread as a person; in a forum, a post that begins with `text`."""
         thread = self.open_thread(channel, self.world.ids.next(), THREAD, name, 1440, user)
         if text:
             first = Message(thread.id, thread, user, text, created=time.time())
@@ -220,14 +220,14 @@ class FakeDiscord:
     def webhook(
         self, channel: Channel, name: str, user: User, application: int | None = None
     ) -> rest_webhooks.Hook:
-        """Create a webhook in a channel, as somebody would."""
+        """Create a webhook in a channel, as a person does."""
         hook = rest_webhooks.Hook(self.world.ids.next(), channel, name, user, application)
         self.hooks[hook.id] = hook
         self._webhooks_changed(channel)
         return hook
 
     def delete_webhook(self, hook: rest_webhooks.Hook) -> None:
-        """A moderator deletes it; what it has posted stays."""
+        """Delete the webhook, as a moderator does; its messages stay."""
         del self.hooks[hook.id]
         self._webhooks_changed(hook.channel)
 
@@ -266,19 +266,19 @@ class FakeDiscord:
         self._changed = asyncio.Event()
 
     async def until(self, met: Callable[[], T], seconds: float = 60.0) -> T:
-        """Wait for it; it is looked at after every change, and now and then. Raises with what there is."""
+        """Wait for the condition, which is checked after every change and now and then. Fails with a description."""
         ends = time.monotonic() + seconds
         while not (value := met()):
             remaining = ends - time.monotonic()
             if remaining <= 0:
                 raise AssertionError(f"not within {seconds} s. This is what there is:\n{story(self)}")
             with suppress(TimeoutError):
-                # What is awaited may be the test's own, of which nobody tells the fake.
+                # The condition may depend on the test's own state, whose changes the fake does not see.
                 await asyncio.wait_for(self._changed.wait(), min(remaining, LOOK_AGAIN))
         return value
 
     def readable(self, message: Message) -> dict[str, Any]:
-        """A message as REST shows it: without the intent in the portal, only what concerns the bot."""
+        """A message as REST shows it: without the intent, only messages that concern the bot have content."""
         payload = message.payload()
         if "MESSAGE_CONTENT" in self.portal or message.channel.guild is None:
             return payload

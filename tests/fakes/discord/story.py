@@ -45,6 +45,6 @@ def voices(discord: FakeDiscord) -> list[str]:
 
 
 def _path(path: str) -> str:
-    """Without the token."""
+    """The path without the token."""
     parts = [part if len(part) < 40 else part[:6] + "…" for part in path.split("/")]
     return "/".join(parts)

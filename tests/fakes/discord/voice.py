@@ -1,7 +1,7 @@
 """Voice: who is in which channel, the gateway's events about it, and faults on demand.
 
-A person who enters a channel is a `Listener` that records what it hears. `violations` lists what Discord would have
-rejected or let nobody hear; a test expects it to be empty.
+A person in a channel is a `Listener`, which records what it hears. `violations` lists what Discord would reject or
+make inaudible; tests expect it to be empty.
 """
 
 from __future__ import annotations
@@ -39,18 +39,18 @@ class Voice:
         self.modes = MODES
         # The voice gateway closes each new connection with this code.
         self.refuses: int | None = None
-        # No group of a call comes to be, as long as this is set by `stall`.
+        # While `stall` sets this, no call gets a group.
         self.stalled = False
-        # Only the bot's commits count, where it can commit.
+        # Only the bot's commits count, if it can commit.
         self.bot_commits = False
         self.violations: list[str] = []
-        # What nobody hears: because the bot is suppressed, or muted. The frame, and why.
+        # Frames that nobody hears because the bot is suppressed or muted, with the reason.
         self.unheard: list[tuple[Frame, str]] = []
-        # What a gateway session asked for, and why nothing came of it: Discord does not say.
+        # Failed requests of gateway sessions, with the reason, which Discord does not send.
         self.ignored: list[str] = []
         # Codes and reasons of the connections that the voice gateway closed.
         self.closed: list[tuple[int, str]] = []
-        # Every session that there was, oldest first.
+        # All sessions, oldest first.
         self.sessions: list[VoiceSession] = []
         self.sockets: set[VoiceSocket] = set()
         self.heartbeats = 0
@@ -61,7 +61,7 @@ class Voice:
         self._current: dict[int, VoiceSession] = {}
 
     async def open(self, port: int) -> VoiceServer:
-        """A voice server whose gateway is at this port."""
+        """Open a voice server whose gateway is at this port."""
         server = VoiceServer(self._heard, self._unusable)
         await server.open(port)
         self.servers.append(server)
@@ -74,7 +74,7 @@ class Voice:
             server.close()
 
     async def connect(self, request: web.Request) -> web.WebSocketResponse:
-        """A connection to the voice gateway, of the server at whose port it comes in."""
+        """Handle a connection to the voice gateway, for the server with the port."""
         assert request.transport is not None
         port = request.transport.get_extra_info("sockname")[1]
         server = next((server for server in self.servers if server.port == port), None)
@@ -84,15 +84,15 @@ class Voice:
         self.sockets.add(socket)
         return await socket.run()
 
-    # What there is to see.
+    # Inspection
 
     @property
     def listeners(self) -> list[Listener]:
-        """The people who hear something now."""
+        """The people in voice channels."""
         return list(self._listeners.values())
 
     def session(self, guild: Guild) -> VoiceSession | None:
-        """The bot's in that guild."""
+        """The bot's session in that guild."""
         return self._current.get(guild.id)
 
     def place(self, guild: Guild) -> Channel | None:
@@ -101,7 +101,7 @@ class Voice:
         return state.channel if state else None
 
     def members(self, channel: Channel) -> list[User]:
-        """Who is in the channel, in the order in which they came."""
+        """The people in the channel, in order of arrival."""
         assert channel.guild is not None
         return [
             voice_state.user
@@ -110,14 +110,14 @@ class Voice:
         ]
 
     def ready(self, guild: Guild) -> bool:
-        """Whether the bot is in a call, and in its group, and each has the keys of the others."""
+        """Whether the bot is in a call and its group, and all members have each other's keys."""
         session = self._current.get(guild.id)
         return session is not None and not session.ended and session.group.has(session.user_id)
 
-    # What people do.
+    # People's actions
 
     def enter(self, user: User, channel: Channel) -> Listener:
-        """A person goes into a voice channel, and hears what is said there from now on."""
+        """Let a person join a voice channel; returns the listener."""
         guild = _guild(channel)
         if user.id not in guild.members:
             raise LookupError(f"{user.name} is not in {guild.name}")
@@ -131,7 +131,7 @@ class Voice:
         return listener
 
     def leave(self, user: User, guild: Guild, *, moving: bool = False) -> None:
-        """A person goes out of the voice channel in which they are."""
+        """Let a person leave their voice channel."""
         state = guild.voice_states.pop(user.id, None)
         if state is None:
             return
@@ -141,7 +141,7 @@ class Voice:
             self.tell(guild, state, left_channel=True)
 
     def empty(self, channel: Channel) -> None:
-        """All go out of it, since it is deleted."""
+        """Remove all people from a deleted channel."""
         guild = _guild(channel)
         for user in self.members(channel):
             if user is self.discord.world.bot:
@@ -149,10 +149,10 @@ class Voice:
             else:
                 self.leave(user, guild)
 
-    # What the bot asks for, by its gateway.
+    # The bot's requests on the gateway
 
     def update(self, session: Session, data: Any) -> None:
-        """Opcode 4: join, move, leave. Where Discord says nothing, nothing is said, and `ignored` tells why."""
+        """Opcode 4: join, move, leave. Where Discord sends no response, `ignored` has the reason."""
         if not isinstance(data, dict) or not str(data.get("guild_id")).isdecimal():
             self.ignored.append(f"no guild in {data!r}")
             return
@@ -195,7 +195,7 @@ class Voice:
         return ""
 
     def _seat(self, guild: Guild, state: VoiceState, server: VoiceServer | None = None) -> None:
-        """Put the bot into that channel, and tell it where to connect."""
+        """Put the bot into that channel, and send it the address to connect to."""
         guild.voice_states[state.user.id] = state
         old = self._current.get(guild.id)
         server = server or (old.server if old is not None and not old.ended else self.servers[0])
@@ -215,14 +215,14 @@ class Voice:
         self._end_session(guild, code)
 
     def end_gateway_session(self, session_id: str) -> None:
-        """The gateway session is over: so is what it joined."""
+        """End the voice session of a gateway session that has ended."""
         for guild in self.discord.world.guilds.values():
             state = guild.voice_states.get(self.discord.world.bot.id)
             if state is not None and state.session_id == session_id:
                 self.end(guild)
 
     def gone(self, socket: VoiceSocket) -> None:
-        """A connection has ended: a session whose client said goodbye is over, another may be resumed for a while."""
+        """Handle a closed connection: a proper close ends the session, otherwise it can be resumed for a while."""
         self.sockets.discard(socket)
         session = socket.session
         if session is None or session.ended or session.socket is not socket:
@@ -238,10 +238,10 @@ class Voice:
         if not session.ended and session.socket is None:
             self.end(session.guild)
 
-    # What goes wrong.
+    # Faults
 
     def stall(self) -> None:
-        """No group comes to be, and none changes, until `release`."""
+        """Prevent new groups and changes of groups until `release`."""
         self.stalled = True
         for call in self._calls.values():
             call.stalled = True
@@ -252,11 +252,11 @@ class Voice:
             call.release()
 
     def damage(self, channel: Channel) -> None:
-        """The next welcome to the group there that the bot gets cannot be used: it has to ask for another one."""
+        """Damage the bot's next welcome to the channel's group, so that it must ask for another one."""
         self._call(channel).damaged.add(self.discord.world.bot.id)
 
     def lose(self, *sequences: int) -> None:
-        """Packets with these sequence numbers do not arrive."""
+        """Lose the packets with these sequence numbers."""
         for server in self.servers:
             server.loses = set(sequences).__contains__
 
@@ -290,29 +290,29 @@ class Voice:
         return server
 
     def kick(self, guild: Guild) -> None:
-        """A moderator disconnects the bot."""
+        """Disconnect the bot, as a moderator does."""
         self.end(guild)
 
     def move(self, guild: Guild, channel: Channel) -> None:
-        """A moderator drags the bot into another channel."""
+        """Move the bot into another channel, as a moderator does."""
         state = guild.voice_states[self.discord.world.bot.id]
         state.go(channel)
         self._seat(guild, state)
 
     def suppress(self, guild: Guild, suppressed: bool = True) -> None:
-        """A moderator takes the bot off the stage, or lets it speak."""
+        """Remove the bot from the speakers of a stage, or let it speak, as a moderator does."""
         state = guild.voice_states[self.discord.world.bot.id]
         state.suppress = suppressed
         self.tell(guild, state)
 
     def mute(self, guild: Guild, muted: bool = True) -> None:
-        """A moderator mutes the bot."""
+        """Mute the bot, as a moderator does."""
         state = guild.voice_states[self.discord.world.bot.id]
         state.mute = muted
         self.tell(guild, state)
 
     def connect_elsewhere(self, guild: Guild, channel: Channel | None = None, code: int = 4014) -> None:
-        """A second process with the bot's token joins a channel, the same by default: the first is out."""
+        """Let a second process with the bot's token join a channel, by default the same: the first must leave."""
         old = guild.voice_states[self.discord.world.bot.id]
         self._end_session(guild, code)
         state = VoiceState(old.user, old.channel, secrets.token_hex(16))
@@ -320,7 +320,7 @@ class Voice:
         guild.voice_states[state.user.id] = state
         self.tell(guild, state)
 
-    # Inside.
+    # Internals
 
     def _call(self, channel: Channel) -> Group:
         call = self._calls.get(channel.id)
@@ -347,20 +347,20 @@ class Voice:
         self.discord.touch()
 
     def _forget(self, guild: Guild) -> None:
-        """A crash that nothing survived: the session cannot be resumed."""
+        """Forget the session after a complete crash: it cannot be resumed."""
         session = self._current[guild.id]
         session.ended = True
         session.group.disconnect(session.user_id)
 
     def tell(self, guild: Guild, state: VoiceState, *, left_channel: bool = False) -> None:
-        """Tell connected sessions where that person is, or that they have left."""
+        """Send connected sessions the channel of that person, or that they have left."""
         data = state.payload() | {"guild_id": str(guild.id), "member": guild.member_payload(state.user)}
         if left_channel:
             data["channel_id"] = None
         self.discord.gateway.emit("VOICE_STATE_UPDATE", data, guild=guild)
 
     def _tell_server(self, session: VoiceSession, endpoint: str | None) -> None:
-        """Tell only the gateway session that is in the channel."""
+        """Send the voice server's address to the gateway session in the channel."""
         gateway_session = self.discord.gateway.sessions.get(session.session_id)
         if gateway_session is not None:
             where = {"token": session.token, "guild_id": str(session.guild.id), "endpoint": endpoint}
@@ -368,7 +368,7 @@ class Voice:
         self.discord.touch()
 
     def _heard(self, session: VoiceSession, frame: Frame) -> None:
-        """A frame has come: each listener in the channel gets it."""
+        """Pass a received frame to each listener in the channel."""
         if frame.opus != SILENCE and not frame.opus.endswith(ENCRYPTED):
             self._violated(f"frame {frame.sequence} is not encrypted from end to end")
             return

@@ -1,6 +1,7 @@
-"""The voice gateway, version 8: sessions that outlive their sockets, and what is said over them.
+"""The voice gateway, version 8: sessions that survive their sockets, and their messages.
 
-https://docs.discord.com/developers/topics/voice-connections. What a member of the group says is the group's business.
+https://docs.discord.com/developers/topics/voice-connections. The messages of a group's members are handled in
+voice_group.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ _TEXT = (SELECT_PROTOCOL, SPEAKING, TRANSITION_READY, INVALID_COMMIT_WELCOME)
 
 @dataclass(eq=False)
 class VoiceSession:
-    """The bot in a call: from the VOICE_SERVER_UPDATE on, until another one replaces it or the bot leaves."""
+    """The bot in a call, from the VOICE_SERVER_UPDATE until another session replaces it or the bot leaves."""
 
     guild: Guild
     channel: Channel
@@ -51,14 +52,14 @@ class VoiceSession:
     group: Group
     token: str = field(default_factory=lambda: secrets.token_hex(8))
     ssrc: int = 0
-    # What was selected: none before.
+    # The selected protocol, none at first.
     mode: str = ""
     key: bytes = field(default_factory=lambda: secrets.token_bytes(32))
     address: tuple[str, int] | None = None
-    # Each SPEAKING that came: when, and its flags.
+    # The time and the flags of each SPEAKING.
     speaking: list[tuple[float, int]] = field(default_factory=list)
     nonces: set[bytes] = field(default_factory=set)
-    # Whether it is over: nothing that it says counts any more.
+    # Whether the session has ended, so that its messages are ignored.
     ended: bool = False
     seq: int = -1
     sent: deque[tuple[int, str | bytes]] = field(default_factory=lambda: deque(maxlen=KEPT_MESSAGES))
@@ -69,7 +70,7 @@ class VoiceSession:
         return self.ssrc != 0
 
     def hear(self, op: int, data: Any) -> None:
-        """A message with a number, which a RESUME finds again."""
+        """Send a message with a sequence number, which a RESUME repeats."""
         self.seq += 1
         self._put(json.dumps({"op": op, "d": data, "seq": self.seq & 0xFFFF}))
 
@@ -84,7 +85,7 @@ class VoiceSession:
 
 
 class VoiceSocket:
-    """One connection. What is put into it is sent in that order."""
+    """One connection; it sends queued messages in order."""
 
     def __init__(self, voice: Voice, server: VoiceServer, request: web.Request) -> None:
         self.voice = voice
@@ -98,17 +99,17 @@ class VoiceSocket:
         self._queue.put_nowait(message)
 
     def say(self, op: int, data: Any) -> None:
-        """A message without a number."""
+        """Send a message without a sequence number."""
         self.put(json.dumps({"op": op, "d": data}))
 
     def close(self, code: int, reason: str = "") -> None:
-        """By the server; the session has no socket any more."""
+        """Close the socket as the server; the session then has no socket."""
         if self.session is not None and self.session.socket is self:
             self.session.socket = None
         self._queue.put_nowait(Close(code, reason))
 
     def cut(self) -> None:
-        """As when a cable is pulled: no closing handshake."""
+        """Cut the connection without a closing handshake, as when a cable is pulled."""
         if self.request.transport is not None:
             self.request.transport.abort()
 
@@ -138,7 +139,7 @@ class VoiceSocket:
                 else:
                     await self.ws.send_str(item)
         except (ConnectionError, RuntimeError):
-            return  # it is gone; the reader notices too
+            return  # the socket is closed; the reader notices that, too
 
     async def _read(self) -> None:
         if self.request.query.get("v") != "8":
@@ -156,7 +157,7 @@ class VoiceSocket:
                 beats = time.monotonic()
 
     def _take(self, message: WSMessage) -> int:
-        """Do what is said; the opcode."""
+        """Handle a message; returns its opcode."""
         if message.type is WSMsgType.BINARY:
             return self._take_binary(bytes(message.data))
         try:
@@ -192,7 +193,7 @@ class VoiceSocket:
         return content[0]
 
     def _heartbeat(self, data: Any) -> None:
-        """Since version 8 with the number of the last message that came."""
+        """Check a heartbeat, which since version 8 has the number of the last received message."""
         if not isinstance(data, dict) or not isinstance(data.get("t"), int):
             raise Close(4020, "Bad request: a heartbeat is {t, seq_ack}")
         if self.session is not None:
@@ -217,7 +218,7 @@ class VoiceSocket:
         if data.get("max_dave_protocol_version", 0) < VERSION:
             raise Close(4017, "E2EE/DAVE protocol required")
         session = self._found(data)
-        # A token opens one connection; after that the session is resumed, or the gateway gives another one.
+        # A token is valid for one connection; then the session is resumed, or the gateway sends a new token.
         if session.identified:
             raise Close(4006, "Session is no longer valid.")
         if data.get("user_id") != str(session.user_id):
@@ -253,7 +254,7 @@ class VoiceSocket:
         self.voice.discord.touch()
 
     def _found(self, data: dict[str, Any]) -> VoiceSession:
-        """The session of an IDENTIFY or a RESUME."""
+        """The session for an IDENTIFY or a RESUME."""
         session = self.server.sessions.get(str(data.get("token")))
         if session is None:
             raise Close(4004, "Authentication failed")

@@ -1,6 +1,6 @@
-"""The MLS group of a call (DAVE 1), as the voice gateway manages it: who should be in it, and which commit counts.
+"""The MLS group of a call (DAVE 1), as the voice gateway manages it: its members, and the commits that count.
 
-https://daveprotocol.com. Its members are all that are connected: the bot, and people's clients. Knows no socket.
+https://daveprotocol.com. Its members are all connected clients: the bot's, and people's. It knows no socket.
 """
 
 from __future__ import annotations
@@ -36,14 +36,14 @@ class Group:
         self.call = call
         self.members: dict[int, Member] = {}
         self.epoch = 0
-        # Users at their places in the tree; none where one has left.
+        # The users at their places in the tree; None at a place that a user has left.
         self.leaves: list[int | None] = []
         self.proposals: list[Proposal] = []
-        # Nobody is proposed while this is set, and so the group never comes to be.
+        # While this is set, nobody is proposed, so that no group is created.
         self.stalled = False
-        # Only the commits of this member count, where it can commit; by default the first one does.
+        # Only the commits of this member count, if it can commit; by default the first commit counts.
         self.committer: int | None = None
-        # The next welcome of these members arrives other than it was sent.
+        # The next welcome of these members is damaged on its way.
         self.damaged: set[int] = set()
         self._id = call.to_bytes(8)
         self._sender = ExternalSender()
@@ -61,11 +61,11 @@ class Group:
         return self.epoch > 0
 
     def has(self, user: int) -> bool:
-        """Whether that member is in the group, and all have been told to use its keys."""
+        """Whether that member is in the group, and all were told to use its keys."""
         return user in self.leaves and user not in self._lost and not self._awaited
 
     def connect(self, member: Member) -> None:
-        """It comes into the call: it learns of the voice gateway's key, and of who waits too."""
+        """Add a member to the call: it receives the voice gateway's key and the waiting members."""
         self.members[member.user_id] = member
         if member.user_id in self.leaves:
             self._lost.add(member.user_id)
@@ -76,7 +76,7 @@ class Group:
             other.hear(11, {"user_ids": [str(member.user_id)]})
 
     def invite(self, member: Member) -> None:
-        """It can take part in the group from now on."""
+        """Mark the member as able to join the group."""
         member.hear_binary(EXTERNAL_SENDER, self._sender.package)
         if not self.established and self.proposals:
             self._tell(member, self.proposals)
@@ -98,7 +98,7 @@ class Group:
             self._when_ready()
 
     def receive(self, member: Member, op: int, payload: bytes) -> None:
-        """Raises Malformed where the message is none."""
+        """Handle a member's message. Raises Malformed."""
         if self.members.get(member.user_id) is not member:
             return
         if op == KEY_PACKAGE:
@@ -109,7 +109,7 @@ class Group:
             raise Malformed(f"{op} is nothing that a member sends in binary")
 
     def ready(self, user: int, transition: int) -> None:
-        """That member can execute the transition."""
+        """Record that the member can execute the transition."""
         if transition == self._transition:
             self._awaited.discard(user)
             self._when_ready()
@@ -122,7 +122,7 @@ class Group:
         self._propose()
 
     def release(self) -> None:
-        """Stalled no longer."""
+        """End the stall."""
         self.stalled = False
         self._propose()
 
@@ -138,7 +138,7 @@ class Group:
         self._propose()
 
     def _propose(self) -> None:
-        """Propose what is missing, and take back what is not to be any more."""
+        """Propose missing changes, and withdraw obsolete ones."""
         if self.stalled:
             return
         void = [
@@ -180,7 +180,7 @@ class Group:
 
     def _commit(self, user: int, commit: Commit) -> None:
         if commit.group != self._id or commit.epoch != self.epoch:
-            return  # somebody else's came first
+            return  # another member's commit came first
         candidates = {member.user_id for member in self._committing()}
         if self.committer in candidates and self.committer != user:
             return
@@ -250,7 +250,7 @@ class Group:
             member.hear(EXECUTE_TRANSITION, {"transition_id": self._transition})
 
     def _begin_anew(self) -> None:
-        """The sole member left is to forget the group; with the next one another group begins."""
+        """Tell the only remaining member to forget the group; the next member starts a new one."""
         self._reset()
         for member in self.members.values():
             member.hear(PREPARE_EPOCH, {"protocol_version": VERSION, "epoch": 1, "transition_id": 0})

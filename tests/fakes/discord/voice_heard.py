@@ -1,4 +1,4 @@
-"""A person's client in a call: it is a member of the group, and keeps what it hears."""
+"""A person's client in a call: a member of the group that records what it hears."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ ALIKE = 0.35
 
 @dataclass(frozen=True)
 class Frame:
-    """What came in one packet, without either encryption."""
+    """The decrypted content of one packet."""
 
     at: float
     """When it came, on the clock of `time.monotonic`."""
@@ -54,7 +54,7 @@ class Frame:
 
     @property
     def silent(self) -> bool:
-        """Whether it is the silence that ends what was said."""
+        """Whether it is the silence after speech."""
         return self.opus == SILENCE
 
 
@@ -66,19 +66,19 @@ class Listener:
         self.channel = channel
         self.user_id = user.id
         self.frames: list[Frame] = []
-        # What it could not decrypt: sequence numbers, and why.
+        # The sequence numbers of frames that it could not decrypt, with the reasons.
         self.undecryptable: list[tuple[int, str]] = []
         self._group: Group
         self._session: davey.DaveSession
 
     @property
     def ready(self) -> bool:
-        """Whether it is in the group: it understands the others."""
+        """Whether it is in the group, and can decrypt the others' frames."""
         return self._session.ready
 
     @property
     def code(self) -> str | None:
-        """What people compare, to be sure that nobody else hears them: the voice privacy code."""
+        """The voice privacy code, which people compare to be sure that nobody else hears them."""
         return self._session.voice_privacy_code
 
     @property
@@ -93,7 +93,7 @@ class Listener:
         group.invite(self)
 
     def take(self, frame: Frame, sender: int) -> None:
-        """Decrypt what came from a member, and keep it."""
+        """Decrypt and store a member's frame."""
         try:
             opus = self._session.decrypt(sender, davey.MediaType.audio, frame.opus)
         except ValueError as fault:
@@ -101,7 +101,7 @@ class Listener:
         else:
             self.frames.append(Frame(frame.at, frame.ssrc, frame.sequence, frame.timestamp, bytes(opus)))
 
-    # What the voice gateway says, and what the client does then.
+    # Messages of the voice gateway, and the client's reactions
 
     def hear(self, op: int, data: Any) -> None:
         if op == PREPARE_EPOCH and data["epoch"] == 1:
@@ -138,7 +138,7 @@ class Listener:
         self._soon(self._group.receive, self, op, payload)
 
     def _soon(self, call: Any, *arguments: Any) -> None:
-        """As over a wire: when the voice gateway has said what it is saying."""
+        """Call it later, as over a network: after the voice gateway has finished its present message."""
         asyncio.get_running_loop().call_soon(call, *arguments)
 
     def __repr__(self) -> str:
@@ -146,16 +146,16 @@ class Listener:
 
 
 def pcm(frames: Sequence[Frame]) -> list[bytes]:
-    """Each frame decoded, one after the other: 48 kHz, 16 bits, two ears, 3,840 bytes. Nothing is made of lost ones."""
+    """Each frame decoded: 48 kHz, 16 bits, stereo, 3,840 bytes. Lost frames are left out."""
     decoder = opuslib_next.Decoder(RATE, 2)
     return [bytes(decoder.decode(frame.opus, SAMPLES)) for frame in frames]
 
 
 def placed(sent: Sequence[bytes], received: Sequence[bytes]) -> list[int]:
-    """Which of the frames that were sent were heard, by their numbers, in the order in which they were heard.
+    """The numbers of the sent frames that were heard, in the order of hearing.
 
-    Both as `pcm` gives them, `received` from the beginning of what a listener heard. Frames in which little is to be
-    heard are left out; of one that is none of those that were sent the number is -1. No two of `sent` may be alike.
+    Both as `pcm` gives them, `received` from the beginning of what a listener heard. Nearly silent frames are left
+    out; a frame that was not sent gets the number -1. All of `sent` must differ.
     """
     sent_runs, received_runs = _left(sent, 0), _left(received, DELAY)
     likeness = (
@@ -171,13 +171,13 @@ def placed(sent: Sequence[bytes], received: Sequence[bytes]) -> list[int]:
 
 
 def distinct(sent: Sequence[bytes]) -> set[int]:
-    """The numbers of the frames that have to be among the `placed` ones where all was heard."""
+    """The numbers of the frames that `placed` must contain if everything was heard."""
     loudness = _loudness(_left(sent, 0))
     return {int(at) for at in np.flatnonzero(loudness > 2 * FAINT * np.median(loudness))}
 
 
 def _left(frames: Sequence[bytes], delay: int) -> np.ndarray[Any, Any]:
-    """Of each frame what is for the left ear."""
+    """The left channel of each frame."""
     samples = np.frombuffer(b"".join(frames), "<i2").astype(np.float32)[::2][delay:]
     return np.append(samples, np.zeros(-len(samples) % SAMPLES, np.float32)).reshape(-1, SAMPLES)
 

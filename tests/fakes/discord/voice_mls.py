@@ -1,4 +1,4 @@
-"""Messages of MLS (RFC 9420), as the voice gateway writes and reads them for DAVE 1.
+"""MLS messages (RFC 9420), as the voice gateway writes and reads them for DAVE 1.
 
 https://daveprotocol.com. Ciphersuite 2: P-256, SHA-256. The voice gateway sends proposals as an external sender, and
 looks into key packages, commits and welcomes; it knows no secret of a group. Knows no call.
@@ -26,11 +26,11 @@ _SIGNED_WITH = ec.ECDSA(hashes.SHA256())
 
 
 class Malformed(ValueError):
-    """It is no such message, or one that the protocol does not allow."""
+    """The message is invalid, or the protocol does not allow it."""
 
 
 def vector(content: bytes) -> bytes:
-    """With its length before it, in one, two or four bytes."""
+    """The content with its length in front, in one, two or four bytes."""
     size = len(content)
     if size < 1 << 6:
         return bytes([size]) + content
@@ -91,7 +91,7 @@ class Proposal:
 
 
 class ExternalSender:
-    """The voice gateway, as groups know it: with a key of its own."""
+    """The voice gateway as an external sender of groups, with its own key."""
 
     def __init__(self) -> None:
         self._key = ec.generate_private_key(ec.SECP256R1())
@@ -153,7 +153,7 @@ def _leaf(reader: _Reader, source: int) -> _Leaf:
     key = reader.vector()
     reader.wanted(2, BASIC, "credential type")
     user = int.from_bytes(reader.vector())
-    for _ in range(5):  # what it is capable of
+    for _ in range(5):  # capabilities
         reader.vector()
     reader.wanted(1, source, "leaf node source")
     if source == FROM_KEY_PACKAGE:
@@ -163,7 +163,7 @@ def _leaf(reader: _Reader, source: int) -> _Leaf:
         reader.vector()  # parent_hash
     reader.vector()  # extensions
     signed, signature = reader.content[begin : reader.at], reader.vector()
-    if source == FROM_KEY_PACKAGE:  # that of a commit depends on the group's context
+    if source == FROM_KEY_PACKAGE:  # a commit's signature depends on the group's context
         _verify(key, "LeafNodeTBS", signed, signature)
     return _Leaf(user, key, source)
 
@@ -178,7 +178,7 @@ def _verify(key: bytes, label: str, signed: bytes, signature: bytes) -> None:
 
 @dataclass(frozen=True)
 class Commit:
-    """Of DAVE_MLSCommitWelcome: what is to be announced, and whom it welcomes, by the reference of a key package."""
+    """A DAVE_MLSCommitWelcome: the commit to announce, and the new members by the references of their key packages."""
 
     group: bytes
     epoch: int
@@ -207,7 +207,7 @@ class Commit:
             proposals.wanted(1, BY_REFERENCE, "kind of proposal")
             refs.append(proposals.vector())
         key = None
-        if reader.number(1):  # an update of the committer's path
+        if reader.number(1):  # the update of the committer's path
             key = _leaf(reader, FROM_COMMIT).key
             reader.vector()
         for _ in ("signature", "confirmation_tag", "membership_tag"):
@@ -217,7 +217,7 @@ class Commit:
 
 
 def _welcomes(content: bytes) -> dict[bytes, bytes]:
-    """The welcome of each new member: the same, with the secrets for that member alone."""
+    """The welcome of each new member, with only that member's secrets."""
     if not content:
         return {}
     reader = _Reader(content)

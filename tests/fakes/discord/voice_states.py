@@ -1,4 +1,4 @@
-"""Where a person or the bot is heard: one voice channel in each guild."""
+"""The voice state of a person or the bot: one voice channel in each guild."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class VoiceState:
     request_to_speak: str | None = None
 
     def go(self, channel: Channel) -> None:
-        """Into that channel: one comes to a stage as a listener, and speaks elsewhere where one may."""
+        """Join a channel: on a stage as a listener, elsewhere as a speaker if allowed."""
         self.channel = channel
         self.request_to_speak = None
         self.suppress = channel.type == STAGE
@@ -33,7 +33,7 @@ class VoiceState:
             self.suppress = True
 
     def payload(self) -> dict[str, Any]:
-        """As a guild has it: the event adds the guild and the member."""
+        """The state as in a guild; the event adds the guild and the member."""
         return {
             "channel_id": str(self.channel.id),
             "user_id": str(self.user.id),

@@ -1,7 +1,7 @@
-"""A voice server: an address for the voice gateway, and a UDP socket that takes what is said.
+"""A voice server: an address for the voice gateway, and a UDP socket that receives speech.
 
-https://docs.discord.com/developers/topics/voice-connections. Takes off the encryption of the transport; what members
-encrypt for each other is the listeners' business.
+https://docs.discord.com/developers/topics/voice-connections. It removes the transport encryption; the listeners
+decrypt what members encrypt for each other.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ NONCE_BYTES = 4
 
 
 class VoiceServer(asyncio.DatagramProtocol):
-    """`heard` gets each frame with the session that sent it; `refused` the session, if there is one, and why not."""
+    """`heard` gets each frame with its session; `refused` gets the session, if there is one, and the reason."""
 
     host = "127.0.0.1"
 
@@ -40,9 +40,9 @@ class VoiceServer(asyncio.DatagramProtocol):
         self.port = 0
         self.udp_port = 0
         self.sessions: dict[str, VoiceSession] = {}
-        # Packets with these sequence numbers do not arrive.
+        # Whether to lose the packet with this sequence number.
         self.loses: Callable[[int], bool] = lambda sequence: False
-        # So many questions for an address are lost, or their answers.
+        # The number of IP discovery requests, or of their responses, to lose.
         self.unanswered = 0
         self._heard, self._refused = on_frame, refused
         self._by_ssrc: dict[int, VoiceSession] = {}
@@ -65,7 +65,7 @@ class VoiceServer(asyncio.DatagramProtocol):
             self._transport.close()
 
     def admit(self, session: VoiceSession) -> int:
-        """Take what this session says; by which number it is known."""
+        """Admit the packets of this session; returns its SSRC."""
         ssrc = 1 + len(self._by_ssrc)
         self._by_ssrc[ssrc] = session
         return ssrc
@@ -99,7 +99,7 @@ class VoiceServer(asyncio.DatagramProtocol):
         return self._by_ssrc.get(int.from_bytes(data[8:12])) if len(data) >= 12 else None
 
     def _take(self, session: VoiceSession, data: bytes) -> str:
-        """Why it is no packet that counts; "" for one that is heard."""
+        """The reason why the packet is refused, or ""."""
         if not session.mode:
             return "a packet before a protocol was selected"
         if not session.speaking:

@@ -1,6 +1,6 @@
-"""Who and where: users, guilds, the ids of everything.
+"""Users, guilds and the ids of everything.
 
-Knows what a guild looks like over the wire; not who is connected.
+It knows the API's form of a guild, but not which clients are connected.
 """
 
 from __future__ import annotations
@@ -69,16 +69,16 @@ class Member:
 
 @dataclass(eq=False)
 class Guild:
-    """A server. Make its channels with `text`, `forum`, `news`, `voice`, `stage`."""
+    """A server. `text`, `forum`, `news`, `voice` and `stage` create its channels."""
 
     world: World
     id: int
     name: str
     permissions: set[str]
     locale: str = "en-US"
-    # Whether the bot was invited; where it was not, only a person's own install brings it in.
+    # Whether the bot was invited; otherwise it is available only through user installs.
     home: bool = True
-    # Whether people may show others what their own apps answer; if not, it is ephemeral.
+    # Whether responses of user-installed apps may be public; otherwise they are ephemeral.
     external_apps: bool = True
     active_threads_cap: int = 1000
     members: dict[int, Member] = field(default_factory=dict)
@@ -131,7 +131,7 @@ class Guild:
         return self.members[user.id].payload() | {"user": user.payload()}
 
     def payload(self) -> dict[str, Any]:
-        """As GET /guilds/{guild} has it."""
+        """The guild as in GET /guilds/{guild}."""
         return {
             "id": str(self.id),
             "name": self.name,
@@ -167,7 +167,7 @@ class Guild:
         }
 
     def create_payload(self) -> dict[str, Any]:
-        """As GUILD_CREATE has it: with channels and active threads, and of the members those in voice, and the bot."""
+        """The guild as in GUILD_CREATE: with channels, active threads, the members in voice channels, and the bot."""
         users = [
             self.world.bot,
             *(voice_state.user for voice_state in self.voice_states.values() if not voice_state.user.bot),
@@ -229,7 +229,7 @@ class Guild:
 
 
 class World:
-    """Everything that exists, and `emit`, which sends events to connected sessions."""
+    """All users, guilds and channels, and `emit`, which sends events to connected sessions."""
 
     def __init__(self) -> None:
         self.ids = Ids()
@@ -268,7 +268,7 @@ class World:
         return channel
 
     def private(self, *people: User, group: bool = False) -> Channel:
-        """The DM of the bot and a person, or, with `group`, one of people among themselves."""
+        """The direct messages of the bot and a person or, with `group`, of people among themselves."""
         for channel in self.channels.values():
             if not group and channel.type == 1 and channel.recipients == list(people):
                 return channel
