@@ -22,7 +22,7 @@ from tests.wire.stock import stock
 TABLES = 24
 """For each of which books are put on shelves before the bot starts."""
 GRACE_S = 10.0
-"""For what the last test began, to end; a house where it does not is given up, which is slow, and no more."""
+"""The time for the last test's work to end; a bot that does not finish is replaced, which is slow but harmless."""
 
 Books = dict[str, list[Path]]
 

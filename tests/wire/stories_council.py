@@ -190,7 +190,7 @@ async def a_follow_up_to_a_council(d: Driver, council: CouncilModel) -> None:
         first, again = council.prompts[call]
         assert days[0] not in first
         for words in (QUESTION, days[0], DISSENT, "and with children among them?"):
-            assert words in again, f"{call} is told of: {words}"
+            assert words in again, f"{call} must be mentioned: {words}"
 
 
 @story

@@ -23,7 +23,7 @@ from tests.wire.story import ANA, BIA, CHOICES, PREMISE, count
 CAI = "Cai"
 PLAYERS = (ANA, BIA, CAI)
 A_START = 15
-"""Turns that three players may take before they are asked to slow down; each start of the bot counts anew."""
+"""The turns of three players before they are rate limited; each start of the bot resets the count."""
 WAITING = 4
 """Turns that may wait for those before them when the next come: people do not write on behind a hundred."""
 KEPT = "SELECT kind, body FROM story_nodes WHERE kind IN ('act', 'scene', 'choices') ORDER BY seq"

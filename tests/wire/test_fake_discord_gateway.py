@@ -1,4 +1,4 @@
-"""The fake Discord's gateway, driven by the real client: intents, shards, and connections that break."""
+"""The gateway of the fake Discord, driven by the real client: intents, shards, and broken connections."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tests.wire.small_bot import INTENTS, SmallBot, connected, table
 CONTENT = discord.Intents(guilds=True, guild_messages=True, dm_messages=True, message_content=True)
 
 
-async def test_a_wrong_token_is_not_let_in() -> None:
+async def test_a_wrong_token_is_refused() -> None:
     async with table() as t:
         second_bot = SmallBot()
         with pytest.raises(discord.LoginFailure):
@@ -29,7 +29,7 @@ async def test_a_wrong_token_is_not_let_in() -> None:
         assert t.fake.refused[-1].status == 401
 
 
-async def test_without_the_intent_only_what_is_for_the_bot_has_content() -> None:
+async def test_without_the_intent_only_messages_for_the_bot_have_content() -> None:
     async with table() as t:
         root = await t.post(t.channel, content="the bot's own")
         await t.fake.say(t.ana, t.channel, "aside", files=[("a.md", b"x")])
@@ -44,7 +44,7 @@ async def test_without_the_intent_only_what_is_for_the_bot_has_content() -> None
         assert t.bot.heard[1].attachments == []
 
 
-async def test_with_the_intent_everything_has_content() -> None:
+async def test_with_the_intent_all_messages_have_content() -> None:
     async with table(SmallBot(CONTENT)) as t:
         await t.fake.say(t.ana, t.channel, "aside")
         await t.fake.until(lambda: t.bot.heard)
@@ -66,7 +66,7 @@ async def test_an_intent_that_the_portal_lacks_closes_the_connection() -> None:
         assert not discord.ApplicationFlags._from_value(fake.flags).gateway_message_content_limited
 
 
-async def test_what_was_not_asked_for_is_not_sent() -> None:
+async def test_events_without_their_intent_are_not_sent() -> None:
     async with table(SmallBot(discord.Intents(guilds=True))) as t:
         await t.fake.say(t.ana, t.channel, "x", mention=True)
         t.guild.text("new")
@@ -74,7 +74,7 @@ async def test_what_was_not_asked_for_is_not_sent() -> None:
         assert "MESSAGE_CREATE" not in t.bot.events
 
 
-async def test_of_a_channel_that_the_bot_cannot_see_it_hears_nothing() -> None:
+async def test_events_of_invisible_channels_are_not_sent() -> None:
     async with table() as t:
         hidden = t.guild.text("hidden", deny=["VIEW_CHANNEL"])
         await t.fake.say(t.ana, hidden, "x", mention=True)
@@ -95,7 +95,7 @@ async def test_after_a_cut_the_client_resumes_and_misses_nothing() -> None:
         assert t.bot.events[-1] == "RESUMED"
 
 
-async def test_the_last_events_can_come_twice() -> None:
+async def test_a_resume_can_repeat_the_last_events() -> None:
     async with table() as t:
         message = await t.fake.say(t.ana, t.channel, "once", mention=True)
         await t.fake.until(lambda: t.bot.heard)
@@ -104,21 +104,21 @@ async def test_the_last_events_can_come_twice() -> None:
         assert [one.id for one in t.bot.heard] == [message.id, message.id]
 
 
-async def test_a_client_that_is_asked_to_come_again_resumes() -> None:
+async def test_a_client_that_is_asked_to_reconnect_resumes() -> None:
     async with table() as t:
         await t.fake.reconnect()
         await t.fake.connected()
         assert (t.fake.gateway.resumed, len(t.fake.gateway.identified)) == (1, 1)
 
 
-async def test_an_invalid_session_is_resumed_if_it_may_be() -> None:
+async def test_an_invalid_resumable_session_is_resumed() -> None:
     async with table() as t:
         await t.fake.invalidate(True)
         await t.fake.connected()
         assert (t.fake.gateway.resumed, len(t.fake.gateway.identified)) == (1, 1)
 
 
-async def test_an_invalid_session_that_is_over_is_begun_anew() -> None:
+async def test_an_invalid_session_that_has_ended_is_replaced() -> None:
     async with table() as t:
         await t.fake.invalidate(False)
         await t.fake.connected()
@@ -127,7 +127,7 @@ async def test_an_invalid_session_that_is_over_is_begun_anew() -> None:
         await t.fake.until(lambda: t.bot.heard)
 
 
-async def test_a_client_that_closes_has_no_session_any_more() -> None:
+async def test_a_properly_closed_connection_ends_the_session() -> None:
     async with FakeDiscord() as fake:
         async with connected(fake, sync=False):
             assert len(fake.gateway.sessions) == 1
@@ -137,7 +137,7 @@ async def test_a_client_that_closes_has_no_session_any_more() -> None:
         assert (session.socket, socket.ws.closed) == (None, True)
 
 
-async def test_each_shard_hears_of_its_own_guilds() -> None:
+async def test_each_shard_gets_the_events_of_its_guilds() -> None:
     async with FakeDiscord(shards=2) as fake:
         guilds = [fake.guild("Even"), fake.guild("Odd")]
         assert [(guild.id >> 22) % 2 for guild in guilds] == [0, 1]
@@ -158,13 +158,13 @@ async def test_each_shard_hears_of_its_own_guilds() -> None:
 
 
 class QuickShards(SmallBot):
-    """It does not wait five seconds between its shards, as the default of discord.py does."""
+    """A client that does not wait five seconds between shards, unlike discord.py's default."""
 
     async def before_identify_hook(self, shard_id: int | None, *, initial: bool = False) -> None:
         return
 
 
-async def test_shards_that_come_too_fast_are_sent_away() -> None:
+async def test_shards_that_identify_too_fast_are_refused() -> None:
     async with FakeDiscord(shards=2, max_concurrency=1) as fake:
         async with aiohttp.ClientSession() as http:
             hasty = [await _identified(http, fake, shard=[number, 2]) for number in range(2)]
@@ -187,7 +187,7 @@ async def test_shards_that_come_too_fast_are_sent_away() -> None:
         ({"op": 6, "d": {"token": "wrong", "session_id": "x", "seq": 1}}, 4004),
     ],
 )
-async def test_a_frame_that_is_wrong_closes_the_connection(frame: Any, code: int) -> None:
+async def test_a_malformed_frame_closes_the_connection(frame: Any, code: int) -> None:
     async with FakeDiscord() as fake, aiohttp.ClientSession() as http:
         text = (frame if isinstance(frame, str) else json.dumps(frame)).replace("right", fake.token)
         async with http.ws_connect(fake.gateway_url) as ws:
@@ -197,7 +197,7 @@ async def test_a_frame_that_is_wrong_closes_the_connection(frame: Any, code: int
             assert ws.close_code == code
 
 
-async def test_a_client_whose_heart_stops_is_dropped() -> None:
+async def test_a_client_without_heartbeats_is_disconnected() -> None:
     async with FakeDiscord() as fake, aiohttp.ClientSession() as http:
         fake.gateway.heartbeat = 0.05
         async with http.ws_connect(fake.gateway_url) as ws:
@@ -206,7 +206,7 @@ async def test_a_client_whose_heart_stops_is_dropped() -> None:
             assert ws.close_code == 4009
 
 
-async def test_a_session_that_nobody_knows_cannot_be_resumed() -> None:
+async def test_an_unknown_session_cannot_be_resumed() -> None:
     async with FakeDiscord() as fake, aiohttp.ClientSession() as http:
         resume = {"token": fake.token, "session_id": "no", "seq": 1}
         async with _ws(http, fake) as ws:
@@ -214,7 +214,7 @@ async def test_a_session_that_nobody_knows_cannot_be_resumed() -> None:
             assert await ws.receive_json() == {"op": 9, "t": None, "s": None, "d": False}
 
 
-async def test_a_guild_that_comes_and_goes_is_told_of() -> None:
+async def test_joining_and_leaving_a_guild_are_events() -> None:
     async with table() as t:
         late = t.fake.guild("Late")
         await t.fake.until(lambda: t.bot.get_guild(late.id))
@@ -242,7 +242,7 @@ async def _ws(
 
 
 async def _identified(http: aiohttp.ClientSession, fake: FakeDiscord, **more: Any) -> dict[str, Any]:
-    """What comes after IDENTIFY; the connection stays."""
+    """Identify, and return the next message; the connection stays open."""
     ws = await http.ws_connect(fake.gateway_url)
     await ws.receive_json()
     await ws.send_json({"op": 2, "d": {"token": fake.token, "intents": INTENTS.value} | more})

@@ -1,4 +1,4 @@
-"""Where only a person's own install brings the bot in, on the fake Discord."""
+"""User installs in places without the bot, on the fake Discord."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ async def test_a_guest_gets_five_follow_ups() -> None:
         assert len(asked.followups) == 5
 
 
-async def test_by_its_own_token_the_bot_reaches_nothing_of_a_guild_that_never_invited_it() -> None:
+async def test_the_bots_own_token_reaches_nothing_in_a_guild_without_the_bot() -> None:
     async with table() as t:
         elsewhere = t.fake.guild("Elsewhere", bot=False)
         elsewhere.join(t.ana)
@@ -43,7 +43,7 @@ async def test_by_its_own_token_the_bot_reaches_nothing_of_a_guild_that_never_in
             await t.fake.slash(t.ana, channel, "rules ask", question="q")
 
 
-async def test_where_a_guild_hides_other_apps_a_guests_answer_is_ephemeral() -> None:
+async def test_a_guests_answer_is_ephemeral_where_the_guild_hides_external_apps() -> None:
     async with table() as t:
         elsewhere = t.fake.guild("Elsewhere", bot=False)
         elsewhere.external_apps = False

@@ -65,7 +65,7 @@ async def test_a_quiz_is_answered_ended_and_scored(platform: str, take: Take, tm
         private_talk = d.told(d.people[BIA], quiz.channel, quiz.root) if platform == "slack" else quiz
         await d.mention(BIA, quiz, "It is three sails.")
         await d.rest(runs + 5)
-        # Slack tells only Bia; on Discord, where a message cannot be private, nobody is told.
+        # On Slack only Bia gets a note; on Discord, where a message cannot be private, nobody does.
         assert ("Not right" if platform == "slack" else "Your answer to question 1") in shown(private_talk)
         # Nobody else reads how somebody has answered.
         assert "1 of 1 right" not in shown(quiz)

@@ -184,7 +184,7 @@ async def test_a_failure_names_the_run_beside_what_was_shown(views: Views) -> No
     assert f"retry:{RUN}" in custom_ids(views.paper.messages[0])
 
 
-async def test_a_refusal_that_would_only_be_repeated_offers_no_other_try(views: Views) -> None:
+async def test_a_refusal_that_would_be_repeated_has_no_retry_button(views: Views) -> None:
     await views.run(Failed("I can't roll “2x6”.", retry=False), status="failed")
     assert "I can't roll" in views.paper.texts[0]
     assert f"retry:{RUN}" not in custom_ids(views.paper.messages[0])

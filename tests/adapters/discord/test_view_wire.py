@@ -1,4 +1,4 @@
-"""Runs on the screen, with the real client at a Discord that says no as the real one does."""
+"""Runs shown by the real client on the fake Discord, which refuses what the real one refuses."""
 
 from __future__ import annotations
 
@@ -28,7 +28,9 @@ async def answer(run: Run) -> AsyncGenerator[Event, None]:
     yield Text("It is Ana.")
 
 
-async def test_a_question_gets_a_thread_with_a_message_a_stage(discord: FakeDiscord, tmp_path: Path) -> None:
+async def test_a_question_gets_a_thread_with_a_message_for_each_stage(
+    discord: FakeDiscord, tmp_path: Path
+) -> None:
     guild = discord.guild("Table")
     channel, ana = guild.text("general"), discord.user("Ana")
     guild.join(ana)
@@ -47,7 +49,7 @@ async def test_a_question_gets_a_thread_with_a_message_a_stage(discord: FakeDisc
     assert discord.limited == []
 
 
-async def test_a_line_that_was_taken_back_stays_so_when_the_answer_below_is_changed(
+async def test_a_withdrawn_line_stays_withdrawn_when_the_answer_below_changes(
     discord: FakeDiscord, tmp_path: Path
 ) -> None:
     guild = discord.guild("Table")
@@ -90,7 +92,7 @@ QUOTED = """### Answer
 > Seven coins."""
 
 
-async def test_an_answer_in_components_and_anothers_embeds_can_be_asked_about(
+async def test_an_answer_in_components_and_another_bots_embeds_can_be_asked_about(
     discord: FakeDiscord, tmp_path: Path
 ) -> None:
     guild = discord.guild("Table")
@@ -125,7 +127,7 @@ async def cited(run: Run) -> AsyncGenerator[Event, None]:
     yield Citation(1, "lanterns.md", "Burden", "A burden slows you.")
 
 
-async def test_a_question_is_no_longer_than_what_is_read_of_it(discord: FakeDiscord, tmp_path: Path) -> None:
+async def test_a_shown_question_is_as_long_as_its_read_part(discord: FakeDiscord, tmp_path: Path) -> None:
     guild = discord.guild("Table")
     channel, ana = guild.text("general"), discord.user("Ana")
     guild.join(ana)

@@ -1,4 +1,4 @@
-"""The real client, intake, views and storage, at a Discord on loopback; only the works are scripts."""
+"""The real client, intake, views and storage on a loopback Discord; only the works are scripts."""
 
 from __future__ import annotations
 
@@ -51,10 +51,7 @@ async def bot(
     voice: Engine | None = None,
     **settings: object,
 ) -> AsyncIterator[Sutradhar]:
-    """A bot that is connected, and speaks by `voice`.
-
-    Leaving this is leaving in order; what was begun is not waited for.
-    """
+    """A connected bot that speaks with `voice`. At the end it shuts down in order, without waiting for runs."""
     told = DiscordConfig(api_base=fake.api, gateway_url=fake.gateway_url)
     config = replace(load(data=migrated.folder(data), environ={}), discord=replace(told, **settings))  # type: ignore[arg-type]
     app: App = await open_scripted(data, scripts, Recorder())
@@ -82,7 +79,7 @@ async def bot(
 
 
 class Bench:
-    """A client that acknowledges `/ask` and does nothing more; the test makes views of what was asked."""
+    """A client that only acknowledges `/ask`; the test makes the views of the requests."""
 
     def __init__(self, fake: FakeDiscord, database: Database) -> None:
         self.fake, self.database = fake, database
@@ -113,7 +110,7 @@ class Bench:
     async def ask(
         self, user: User, channel: Channel, home: AnswerPlace, *, question: str = "Who?", **told: Any
     ) -> tuple[Asked, Request]:
-        """Ask, and get the request as the intake would have kept it."""
+        """Ask; returns the request as the intake would store it."""
         private, guest = bool(told.get("private")), not told.get("member", True)
         asked = await self.fake.slash(user, channel, "ask", question=question, private=private, guest=guest)
         interaction = self._asked[asked.id]
@@ -155,7 +152,7 @@ class Bench:
         )
 
     def view(self, request: Request, *, free_chat: bool = False) -> Composer[Page]:
-        """A view as the factory makes it, also a second one as after a crash."""
+        """A new view from the factory; a second one acts as after a crash."""
         home = self.home(request, free_chat=free_chat)
         spoken = dialect(origin_of(request.origin), request.locale)
         return Composer(request, self.outbox, self.offers, home, self.writers, spoken)

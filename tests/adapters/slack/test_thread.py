@@ -66,7 +66,7 @@ async def test_a_page_is_posted_edited_and_deleted(bench: Desk, root: Message, t
     assert [call.args[name] for name in ("unfurl_links", "unfurl_media")] in (["0", "0"], [False, False])
 
 
-async def test_a_plain_text_that_an_edit_cannot_hold_is_posted_anew(thread: Thread) -> None:
+async def test_a_plain_text_too_long_for_an_edit_is_posted_again(thread: Thread) -> None:
     id = await thread.post(PAGE, MARK, MessageStyle.LAYOUT)
     long = replace(PAGE, plain="x" * 4_001, buttons_plain=())
     with pytest.raises(NotEditable):
@@ -92,7 +92,9 @@ async def test_a_message_is_found_in_a_channel_too(bench: Desk) -> None:
     assert await channel.find(MARK, NOW, ()) is None
 
 
-async def test_a_stream_without_a_mark_is_taken_for_ours(bench: Desk, root: Message, thread: Thread) -> None:
+async def test_a_stream_without_metadata_is_taken_for_the_runs(
+    bench: Desk, root: Message, thread: Thread
+) -> None:
     await bench.fake.say(bench.ana, bench.channel, "And I say", thread=root, wait=False)
     id = await thread.post(replace(PAGE, growing=True), MARK, MessageStyle.LAYOUT)
     assert root.thread[-1].streaming
@@ -100,7 +102,7 @@ async def test_a_stream_without_a_mark_is_taken_for_ours(bench: Desk, root: Mess
     assert await thread.find(MARK, NOW, [id]) is None
 
 
-async def test_a_stream_that_is_known_to_be_another_runs_is_not(bench: Desk, root: Message) -> None:
+async def test_a_stream_of_another_run_is_not_taken(bench: Desk, root: Message) -> None:
     known: set[str] | None = set()
 
     async def of_others(messages: Sequence[str]) -> set[str]:
@@ -121,7 +123,7 @@ async def test_a_stream_that_is_known_to_be_another_runs_is_not(bench: Desk, roo
         await thread.find(MARK, NOW, ())
 
 
-async def test_what_may_not_be_read_is_posted_perhaps_twice(bench: Desk, thread: Thread) -> None:
+async def test_without_the_right_to_read_a_message_may_be_posted_twice(bench: Desk, thread: Thread) -> None:
     bench.team.scopes.discard("channels:history")
     assert await thread.find(MARK, NOW, ()) is None
 
@@ -142,7 +144,7 @@ async def test_a_message_that_cannot_be_deleted_stays(bench: Desk, thread: Threa
         await thread.delete(id)
 
 
-async def test_a_file_is_a_message_of_its_own(bench: Desk, root: Message, thread: Thread) -> None:
+async def test_a_file_is_a_separate_message(bench: Desk, root: Message, thread: Thread) -> None:
     said = replace(FILE, body="All of it.", plain="All of it.")
     id = await thread.post(said, MARK, MessageStyle.LAYOUT)
     (message,) = root.thread
@@ -167,13 +169,16 @@ async def test_a_file_is_never_sent_twice(
     bench.fake.fail(method, **fault)  # type: ignore[arg-type]
     with pytest.raises(Unavailable):
         await thread.post(FILE, MARK, MessageStyle.LAYOUT)
-    for surface in (thread, Thread(bench.workspace, bench.channel.id, root.ts)):  # the second after a crash
+    for surface in (
+        thread,
+        Thread(bench.workspace, bench.channel.id, root.ts),
+    ):  # the second one after a crash
         assert await surface.find(MARK, NOW, ()) is None
         await surface.post(FILE, MARK, MessageStyle.LAYOUT)
     assert [file.name for message in root.thread for file in message.files] == ["notes.md"]
 
 
-async def test_a_stream_without_metadata_is_no_part_of_what_is_never_streamed(
+async def test_a_stream_without_metadata_is_ignored_for_pages_that_are_never_streamed(
     bench: Desk, root: Message
 ) -> None:
     streams = Streams(bench.workspace, bench.channel.id, root.ts, (bench.team.id, bench.ana.id))
@@ -194,7 +199,9 @@ async def none(_: Sequence[str]) -> Sequence[str]:
     return ()
 
 
-async def test_two_files_of_one_name_are_told_apart(bench: Desk, root: Message, thread: Thread) -> None:
+async def test_two_files_with_the_same_name_are_distinguished(
+    bench: Desk, root: Message, thread: Thread
+) -> None:
     first = await thread.post(FILE, MARK, MessageStyle.LAYOUT)
     assert await thread.find(MessageRef(RUN, "answer#2"), NOW, [first]) is None
     second = await thread.post(FILE, MessageRef(RUN, "answer#2"), MessageStyle.LAYOUT)
@@ -203,15 +210,13 @@ async def test_two_files_of_one_name_are_told_apart(bench: Desk, root: Message, 
 
 
 @pytest.mark.parametrize("error", ["missing_scope", "file_uploads_disabled"])
-async def test_a_file_that_is_refused_is_named_at_least(
-    bench: Desk, root: Message, thread: Thread, error: str
-) -> None:
+async def test_a_refused_file_is_named(bench: Desk, root: Message, thread: Thread, error: str) -> None:
     bench.fake.fail("files.getUploadURLExternal", error=error)
     await thread.post(FILE, MARK, MessageStyle.LAYOUT)
     assert [message.shown for message in root.thread] == ["notes.md"]
 
 
-async def test_a_message_that_a_crash_cut_off_is_put_out(bench: Desk, root: Message, thread: Thread) -> None:
+async def test_a_message_cut_off_by_a_crash_is_closed(bench: Desk, root: Message, thread: Thread) -> None:
     posted = await thread.post(PAGE, MARK, MessageStyle.LAYOUT)
     streamed = await thread.post(replace(PAGE, growing=True), MessageRef(RUN, "more"), MessageStyle.LAYOUT)
     again = Thread(bench.workspace, bench.channel.id, root.ts)

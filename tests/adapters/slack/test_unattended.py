@@ -1,4 +1,4 @@
-"""What nobody waits for may fail; of our own faults the log says where."""
+"""Background tasks may fail; for programming errors the log names the place."""
 
 from __future__ import annotations
 
@@ -14,12 +14,14 @@ async def failing(fault: Exception) -> None:
 
 
 @pytest.mark.parametrize("fault", [PlaceClosed("missing_scope"), StorageFault("locked")])
-async def test_a_refusal_is_one_line(fault: Exception, caplog: pytest.LogCaptureFixture) -> None:
+async def test_a_refusal_is_logged_in_one_line(fault: Exception, caplog: pytest.LogCaptureFixture) -> None:
     await unattended("a channel could not be welcomed", failing(fault))
     assert caplog.messages == [f"a channel could not be welcomed: {fault}"]
 
 
-async def test_a_fault_of_our_own_says_where_and_nothing_secret(caplog: pytest.LogCaptureFixture) -> None:
+async def test_a_programming_error_is_logged_with_its_place_and_no_secret(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     await unattended("a channel could not be welcomed", failing(ZeroDivisionError("xoxb-secret")))
     (line,) = caplog.records
     assert line.levelname == "ERROR"

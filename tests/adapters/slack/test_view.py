@@ -1,4 +1,4 @@
-"""What a whole run looks like on Slack, from its events to the messages that stand there in the end."""
+"""How Slack shows a complete run, from its events to the final messages."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ async def test_each_stage_is_a_message_in_the_thread(bench: Desk) -> None:
     assert bench.fake.refused == []
 
 
-async def test_where_there_are_no_agents_an_answer_asks_for_them_once(bench: Desk) -> None:
+async def test_a_workspace_without_agent_sessions_is_asked_for_them_once(bench: Desk) -> None:
     clients = Clients(SlackConfig(api_base=bench.fake.api))
 
     class Limited(Known):
@@ -70,7 +70,7 @@ async def test_where_there_are_no_agents_an_answer_asks_for_them_once(bench: Des
     assert set(made[1]) == {"chat.postMessage", "chat.update"}
 
 
-async def test_what_passes_before_there_are_words_is_posted_or_the_status_line(
+async def test_progress_before_the_first_words_is_posted_or_in_the_status_line(
     bench: Desk,
 ) -> None:
     root = await bench.root()
@@ -95,7 +95,7 @@ async def test_an_unordered_run_is_posted_and_edited(bench: Desk) -> None:
     assert called(bench, "chat.startStream") == 0
 
 
-async def test_a_crash_in_the_middle_and_the_same_messages_end(bench: Desk) -> None:
+async def test_after_a_crash_the_same_messages_are_completed(bench: Desk) -> None:
     root = await bench.root()
     request = bench.request(root)
     await show(bench.view(request), *SEARCH, *ANSWER[:2])
@@ -109,7 +109,7 @@ async def test_a_crash_in_the_middle_and_the_same_messages_end(bench: Desk) -> N
     assert not any(message.streaming for message in root.thread)
 
 
-async def test_what_a_crash_cut_off_is_put_out_if_it_was_stopped(bench: Desk) -> None:
+async def test_messages_of_a_stopped_run_are_closed_after_a_crash(bench: Desk) -> None:
     root = await bench.root()
     request = bench.request(root)
     view = bench.view(request)
@@ -124,7 +124,7 @@ async def test_what_a_crash_cut_off_is_put_out_if_it_was_stopped(bench: Desk) ->
     await bench.fake.until(lambda: (session := bench.fake.session(root)) and session.status == "active")
 
 
-async def test_a_run_whose_end_was_shown_before_a_crash_works_no_more(bench: Desk) -> None:
+async def test_a_run_shown_to_its_end_before_a_crash_is_not_working_afterwards(bench: Desk) -> None:
     """The process died between the end of the last stream and the status of the thread."""
     root = await bench.root()
     request = bench.request(root)
@@ -138,7 +138,7 @@ async def test_a_run_whose_end_was_shown_before_a_crash_works_no_more(bench: Des
     await bench.fake.until(lambda: session.status == "active")
 
 
-async def test_a_stopped_run_whose_end_was_shown_before_a_crash_works_no_more(bench: Desk) -> None:
+async def test_a_stopped_run_shown_to_its_end_before_a_crash_is_not_working_afterwards(bench: Desk) -> None:
     """The process died between the edit that showed the end and the status of the thread."""
     root = await bench.root()
     request = bench.request(root)
@@ -154,17 +154,17 @@ async def test_a_stopped_run_whose_end_was_shown_before_a_crash_works_no_more(be
     assert [message.shown for message in root.thread] == shown
 
 
-async def test_why_it_failed_is_told_to_the_asker_alone(bench: Desk) -> None:
+async def test_the_asker_alone_sees_why_a_run_failed(bench: Desk) -> None:
     root = await bench.root()
     await bench.run(bench.request(root), Failed("There is no model."), status="failed")
     (message,) = [message for message in bench.channel.everything if message is not root]
     assert message.ephemeral_to is bench.ana
-    assert message.thread_ts is None  # in a thread without replies Slack shows nothing to one person alone
+    assert message.thread_ts is None  # Slack shows no ephemeral messages in a thread without replies
     assert "There is no model." in message.shown
     assert message.buttons == ["🔁 Try again"]
 
 
-async def test_a_failure_names_commands_as_they_are_typed_where_it_is_told(bench: Desk) -> None:
+async def test_a_failure_names_commands_as_they_are_typed_in_its_place(bench: Desk) -> None:
     """In a channel only a command with its slash reaches the bot without a mention."""
     root, told = await bench.root(), Failed("Begin with `/story start`.")
     for request, typed in (
@@ -180,7 +180,7 @@ async def test_a_failure_names_commands_as_they_are_typed_where_it_is_told(bench
         assert typed in last.shown
 
 
-async def test_a_refusal_that_would_only_be_repeated_offers_no_other_try(bench: Desk) -> None:
+async def test_a_refusal_that_would_be_repeated_has_no_retry_button(bench: Desk) -> None:
     root = await bench.root()
     await bench.run(bench.request(root), Failed("I can't roll “2x6”.", retry=False), status="failed")
     (message,) = [message for message in bench.channel.everything if message is not root]
@@ -188,7 +188,7 @@ async def test_a_refusal_that_would_only_be_repeated_offers_no_other_try(bench: 
     assert message.buttons == []
 
 
-async def test_in_a_direct_conversation_it_is_said_there(bench: Desk) -> None:
+async def test_in_direct_messages_a_failure_is_shown_there(bench: Desk) -> None:
     root = await bench.root(channel=bench.dm)
     await bench.run(bench.request(root), Failed("There is no model."), status="failed")
     (message,) = root.thread
@@ -205,7 +205,7 @@ async def test_a_file_follows_its_stage(bench: Desk) -> None:
     assert bench.fake.refused == []
 
 
-async def test_a_file_that_is_not_taken_is_named_and_said_to_be_missing(bench: Desk) -> None:
+async def test_a_refused_file_is_named_as_missing(bench: Desk) -> None:
     bench.team.scopes.discard("files:write")
     root = await bench.root()
     await bench.run(bench.request(root), *ANSWER, Attachment("notes.md", "text/markdown", b"# Notes"))
@@ -214,7 +214,7 @@ async def test_a_file_that_is_not_taken_is_named_and_said_to_be_missing(bench: D
     assert shown.count("It is Ana.") == 1
 
 
-async def test_another_conversation_is_linked_and_named(bench: Desk) -> None:
+async def test_another_conversation_is_linked_and_renamed(bench: Desk) -> None:
     root, other = await bench.root(), await bench.root("Before")
     client = await bench.workspaces.client(bench.team.id)
     await client.agents_sessions_setStatus(channel_id=bench.channel.id, thread_ts=other.ts, status="active")
@@ -235,7 +235,7 @@ async def test_another_conversation_is_linked_and_named(bench: Desk) -> None:
     assert called(bench, "agents.sessions.rename") == 1
 
 
-async def test_a_plain_form_after_refused_blocks_says_the_same(bench: Desk) -> None:
+async def test_a_plain_message_after_refused_blocks_has_the_same_text(bench: Desk) -> None:
     root = await bench.root()
     bench.fake.fail("chat.postMessage", error="invalid_blocks")
     await bench.run(bench.request(root), *ANSWER)
@@ -244,7 +244,7 @@ async def test_a_plain_form_after_refused_blocks_says_the_same(bench: Desk) -> N
     assert [block["type"] for block in message.blocks if block["type"] == "markdown"] == []
 
 
-async def test_nobody_is_called_by_what_was_asked(bench: Desk) -> None:
+async def test_a_quoted_question_pings_nobody(bench: Desk) -> None:
     request = bench.request(bench.channel, text=f"<!channel> <@{bench.ana.id}> what?")
     request = Request(
         request.id,
@@ -260,7 +260,7 @@ async def test_nobody_is_called_by_what_was_asked(bench: Desk) -> None:
         assert message.mentions == []
 
 
-async def test_an_earlier_stage_is_changed_in_its_own_message_or_taken_back(bench: Desk) -> None:
+async def test_an_earlier_stage_is_changed_in_its_own_message_or_withdrawn(bench: Desk) -> None:
     root = await bench.root()
     request = bench.request(root)
     await bench.run(request, *SEARCH, *ANSWER, Choices("Now?", (Choice("Go", "/rules ask go"),)))
@@ -283,10 +283,10 @@ async def test_an_earlier_stage_is_changed_in_its_own_message_or_taken_back(benc
 
 @pytest.mark.parametrize("pressed", [False, True])
 @pytest.mark.parametrize("crashes", [False, True])
-async def test_a_failure_after_waiting_in_line_does_not_leave_its_message_waiting(
+async def test_a_failure_after_a_wait_removes_the_waiting_message(
     bench: Desk, pressed: bool, crashes: bool
 ) -> None:
-    """A press that failed concerns one person."""
+    """A failed press concerns only one person."""
     root = await bench.root()
     request = replace(bench.request(root), answers="another run" if pressed else "")
     view = bench.view(request)

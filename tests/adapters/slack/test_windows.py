@@ -1,4 +1,4 @@
-"""Windows: what is typed into them becomes the request that they were opened for, whoever else may try."""
+"""Windows: the typed text becomes the request for which the window was opened, only for its person."""
 
 from __future__ import annotations
 
@@ -42,11 +42,11 @@ async def opened(
 
 
 def views(at: Table, who: User) -> list[View]:
-    """Every window that this person has ever seen."""
+    """All windows that this person has seen."""
     return [view for view in at.slack.views if view.user is who]
 
 
-async def test_a_command_without_its_text_opens_a_window_whose_text_is_asked(at: Table) -> None:
+async def test_a_command_without_its_text_opens_a_window_that_asks_for_it(at: Table) -> None:
     view = await opened(at)
     assert (view.title, len(view.blocks)) == ("/rules ask", 1)
     sent = await at.slack.submit(at.ana, view, typed(QUESTION))
@@ -65,15 +65,15 @@ async def test_a_command_without_its_text_opens_a_window_whose_text_is_asked(at:
         ("/rules", "roll", "2d20kh1+5"),
     ],
 )
-async def test_what_could_be_asked_is_hinted_at_in_the_readers_language(
+async def test_a_windows_hint_is_in_the_readers_language(
     at: Table, command: str, text: str, hint: str
 ) -> None:
     view = await opened(at, at.team.user("Rui", locale="pt-BR"), text, command)
     assert view.blocks[0]["element"]["placeholder"]["text"] == hint
 
 
-async def test_a_window_that_was_opened_before_a_restart_is_answered(at: Table) -> None:
-    """All that is known of it stands in the storage."""
+async def test_a_window_can_be_submitted_after_a_restart(at: Table) -> None:
+    """Everything about the window is stored."""
     run = event_id(PLATFORM, at.space, "command:before")
     asked = PendingForm("rules", "ask", at.ana.id, options={"k": 3}, channel=at.channel.id, thread="1.0")
     await at.app.resources.records.offers.keep(at.space, run, WINDOW, [asked.to_json()])
@@ -85,7 +85,7 @@ async def test_a_window_that_was_opened_before_a_restart_is_answered(at: Table) 
     assert (at.origin.home, at.origin.channel, at.origin.thread) == ("here", at.channel.id, "1.0")
 
 
-async def test_sent_twice_it_is_one_request(at: Table) -> None:
+async def test_a_window_submitted_twice_is_one_request(at: Table) -> None:
     view = await opened(at)
     first = await at.slack.submit(at.ana, view, typed(QUESTION))
     view.open = True  # as if the acknowledgement had been lost
@@ -122,7 +122,7 @@ async def form(at: Table, work: str, verb: str) -> View:
     return at.slack.views_kept.open(at.ana, at.slack.views_kept.accept(content, "modal"))
 
 
-async def test_what_its_run_would_refuse_stays_in_the_window(at: Table) -> None:
+async def test_input_that_the_run_would_refuse_stays_in_the_window(at: Table) -> None:
     verbs = ("cast", "direct", "remember", "lore", "relation", "leave", "play", "gm", "deadline", "whisper")
     windowed = {("story", name): "no story is played here" for name in verbs}
     windowed |= {("rules", "roll"): "2x", ("settings", "set"): "language klingon"}
@@ -134,7 +134,7 @@ async def test_what_its_run_would_refuse_stays_in_the_window(at: Table) -> None:
     assert at.requests == []
 
 
-async def test_what_is_wrong_in_a_form_is_said_under_its_field_and_stays(at: Table) -> None:
+async def test_an_error_in_a_form_is_shown_under_its_field(at: Table) -> None:
     view = await form(at, "story", "cast")
     picture = {"option:picture": {windows.TYPED: "javascript:alert(1)"}}
     await at.slack.submit(at.ana, view, typed("Mira") | picture)
@@ -142,16 +142,16 @@ async def test_what_is_wrong_in_a_form_is_said_under_its_field_and_stays(at: Tab
     assert "must be a web address" in view.errors["option:picture"]
     picture = {"option:picture": {windows.TYPED: "https://example.org/mira.png"}}
     await at.slack.submit(at.ana, view, typed("Mira") | picture)
-    assert list(view.errors) == [block_id(0)], "what is wrong now is that no story is played here"
+    assert list(view.errors) == [block_id(0)], "the error is now that there is no story here"
 
 
-async def test_in_a_message_a_form_is_offered_by_a_button(at: Table) -> None:
+async def test_a_form_for_a_message_is_opened_by_a_button(at: Table) -> None:
     root = await at.slack.say(at.ana, at.channel, "story start", mention=True, wait=False)
     await at.ended()
     assert (at.asked.text, at.origin.thread) == ("", root.ts)
 
 
-async def test_a_window_of_another_release_keeps_what_was_typed(at: Table) -> None:
+async def test_a_window_of_another_release_keeps_its_text(at: Table) -> None:
     view = await opened(at)
     gone = PendingForm("rules", "sing", at.ana.id, channel=at.channel.id)
     run = view.callback_id.removeprefix("modal:")
@@ -164,7 +164,7 @@ async def test_a_window_of_another_release_keeps_what_was_typed(at: Table) -> No
     assert at.requests == []
 
 
-async def test_nothing_but_blanks_is_no_question(at: Table) -> None:
+async def test_blanks_alone_are_no_question(at: Table) -> None:
     view = await opened(at)
     await at.slack.submit(at.ana, view, typed("  \n "))
     assert view.open
@@ -174,7 +174,7 @@ async def test_nothing_but_blanks_is_no_question(at: Table) -> None:
     assert at.asked.text == QUESTION
 
 
-async def test_what_is_refused_stays_in_the_window_and_can_be_sent_later(at: Table) -> None:
+async def test_refused_input_stays_in_the_window_and_can_be_submitted_later(at: Table) -> None:
     view = await opened(at)
     clock = Clock()
     at.bot.intake._asks._clock = clock
@@ -203,7 +203,7 @@ def _spot(at: Table) -> Location:
 
 
 @pytest.mark.parametrize("who", ["somebody else", "a made-up id"])
-async def test_a_window_is_finished_by_nobody_but_whom_it_was_opened_for(at: Table, who: str) -> None:
+async def test_nobody_can_submit_another_persons_window(at: Table, who: str) -> None:
     view = await opened(at)
     content = dict(view.content)
     thief = at.bia
@@ -212,7 +212,7 @@ async def test_a_window_is_finished_by_nobody_but_whom_it_was_opened_for(at: Tab
         content["callback_id"] = f"modal:{'0' * 32}"
     copied = at.slack.views_kept.open(thief, content)
     await at.slack.submit(thief, copied, typed("A secret?"))
-    assert copied.open, "nothing that they typed is lost"
+    assert copied.open, "the typed text is not lost"
     assert copied.errors
     assert at.requests == []
     await at.slack.submit(at.ana, view, typed(QUESTION))
@@ -220,7 +220,7 @@ async def test_a_window_is_finished_by_nobody_but_whom_it_was_opened_for(at: Tab
     assert at.asked.text == QUESTION
 
 
-async def test_a_prompt_is_changed_from_todays_wording(at: Table) -> None:
+async def test_a_prompts_window_has_its_current_text(at: Table) -> None:
     view = await opened(at, at.bia, "edit rag", "/prompts")
     text = as_yaml((await at.app.resources.prompts.wording(at.space, "rag")).text)
     shown = [block["element"]["initial_value"] for block in view.blocks]
@@ -231,13 +231,13 @@ async def test_a_prompt_is_changed_from_todays_wording(at: Table) -> None:
     assert (at.asked.verb, at.asked.text) == ("edit", f"rag {wording}")
 
 
-async def test_a_prompt_is_not_changed_by_who_is_not_in_charge(at: Table) -> None:
+async def test_only_an_admin_can_edit_a_prompt(at: Table) -> None:
     await at.slack.command(at.ana, at.channel, "/prompts", "edit rag")
     assert "manage" in (await at.whispered(at.ana)).shown
     assert views(at, at.ana) == []
 
 
-async def test_a_long_prompt_has_several_fields_that_come_back_as_one_text(at: Table) -> None:
+async def test_a_long_prompt_has_several_fields_that_become_one_text(at: Table) -> None:
     text = "system: |\n" + "".join(f"  Line {n} of what the model is told.\n" for n in range(200))
     text += "  {language}\n" + "user: {question} {passages} {history} " + "x" * 5_000 + "\n"
     intake = at.bot.intake
@@ -253,14 +253,14 @@ async def test_a_long_prompt_has_several_fields_that_come_back_as_one_text(at: T
     assert at.asked.text == f"rag {text}".strip()
 
 
-async def test_lines_stay_lines_where_the_end_of_a_field_is_cut_off(at: Table) -> None:
+async def test_line_breaks_at_the_end_of_a_field_are_kept(at: Table) -> None:
     fields = [windows.field(n, "x", part) for n, part in enumerate(["one\n", "tw", "o\n", "three"])]
     values = {block_id(n): {windows.TYPED: {"value": text}} for n, text in enumerate(["one", "tw", "o", ""])}
     body = {"view": {"blocks": fields, "state": {"values": values}}}
     assert windows.typed(body) == "one\ntwo\n"
 
 
-async def test_a_trigger_that_is_too_old_is_said_to_be_so(at: Table) -> None:
+async def test_an_expired_trigger_gets_a_sentence(at: Table) -> None:
     at.slack.triggers.seconds, usual = -1.0, at.slack.triggers.seconds
     try:
         await at.slack.command(at.ana, at.channel, "/rules", "ask")
@@ -270,7 +270,7 @@ async def test_a_trigger_that_is_too_old_is_said_to_be_so(at: Table) -> None:
     assert views(at, at.ana) == []
 
 
-async def test_a_window_left_open_is_not_kept_for_ever(at: Table) -> None:
+async def test_an_abandoned_window_is_forgotten(at: Table) -> None:
     view = await opened(at)
     run = view.callback_id.removeprefix("modal:")
     await at.slack.submit(at.ana, view, typed(QUESTION))
@@ -283,7 +283,7 @@ async def test_a_window_left_open_is_not_kept_for_ever(at: Table) -> None:
 @pytest.mark.parametrize(
     "text", ["", "one line", "a\nb\n", "x" * 4_500, "\n\n", "".join(f"{n}\n" for n in range(2_000))]
 )
-async def test_the_parts_of_a_long_text_are_the_whole_text(text: str) -> None:
+async def test_the_parts_of_a_long_text_joined_are_the_text(text: str) -> None:
     pieces = parts(text)
     assert "".join(pieces) == text
     assert all(len(piece) <= PART_CHARS for piece in pieces)
@@ -299,7 +299,7 @@ async def test_every_verb_whose_window_takes_a_text_has_an_example_in_both_langu
                 assert hint or not row.argument.required, row.path
 
 
-async def test_a_window_takes_no_more_than_its_command_does_so_that_no_text_is_lost(at: Table) -> None:
+async def test_a_window_has_the_same_limit_as_its_command(at: Table) -> None:
     reminder = await opened(at, text="reminder", command="/schedule")
     assert reminder.blocks[0]["element"]["max_length"] == 1_500
     when = next(block for block in reminder.blocks if block["block_id"] == "option:when")
@@ -308,7 +308,7 @@ async def test_a_window_takes_no_more_than_its_command_does_so_that_no_text_is_l
     assert question.blocks[0]["element"]["max_length"] == windows.FIELD_CHARS
 
 
-async def test_a_reminder_without_its_words_opens_a_window_that_asks_when_too(at: Table) -> None:
+async def test_a_reminder_without_its_words_opens_a_window_for_words_and_time(at: Table) -> None:
     view = await opened(at, text="reminder", command="/schedule")
     required = {block["label"]["text"]: not block["optional"] for block in view.blocks}
     assert required == {"The text of the reminder": True, "When": True, "Every": False, "Missed": False}
@@ -330,7 +330,7 @@ async def test_a_recap_without_its_time_opens_a_window_with_no_text_field(at: Ta
     assert (at.asked.verb, at.asked.options) == ("recap", {"when": "in 2 hours"})
 
 
-async def test_a_window_with_no_text_field_says_under_its_first_field_what_is_wrong(at: Table) -> None:
+async def test_a_window_without_a_text_field_shows_errors_under_its_first_field(at: Table) -> None:
     view = await opened(at, text="recap", command="/schedule")
     offers, run = at.app.resources.records.offers, view.callback_id.removeprefix("modal:")
     (kept,) = await offers.all(at.space, run, WINDOW)
@@ -347,7 +347,7 @@ async def test_a_window_with_no_text_field_says_under_its_first_field_what_is_wr
     assert at.asked.verb == "recap"
 
 
-async def test_a_setting_that_is_refused_stays_in_its_window(at: Table) -> None:
+async def test_a_refused_setting_stays_in_its_window(at: Table) -> None:
     view = await opened(at, text="set", command="/settings")
     await at.slack.submit(at.ana, view, typed("language klingon"))
     assert view.open
@@ -357,7 +357,7 @@ async def test_a_setting_that_is_refused_stays_in_its_window(at: Table) -> None:
     assert at.asked.text == "language pt-BR"
 
 
-async def test_a_wording_that_is_refused_stays_in_its_window(at: Table) -> None:
+async def test_a_refused_prompt_stays_in_its_window(at: Table) -> None:
     view = await opened(at, at.bia, "edit rag", "/prompts")
     fields = len([block for block in view.blocks if block["block_id"].startswith(f"{windows.TYPED}:")])
     broken = {
@@ -365,13 +365,13 @@ async def test_a_wording_that_is_refused_stays_in_its_window(at: Table) -> None:
     }
     await at.slack.submit(at.bia, view, broken)
     assert view.open
-    assert "{" in view.errors[windows.block_id(0)]  # names the placeholder that is missing
+    assert "{" in view.errors[windows.block_id(0)]  # the error names the missing placeholder
     assert await at.app.resources.prompts.all(at.space)
     assert all(wording.own is None for wording in await at.app.resources.prompts.all(at.space))
 
 
-async def test_a_window_of_another_workspace_cannot_be_sent_here(at: Table) -> None:
-    """Not even by the person for whom it was opened there."""
+async def test_a_window_of_another_workspace_cannot_be_submitted_here(at: Table) -> None:
+    """Not even by the person who opened it there."""
     run = event_id(PLATFORM, "T0ELSEWHERE", "command:theirs")
     asked = PendingForm("settings", "deny", at.bia.id, before="secret ", channel=at.channel.id)
     await at.app.resources.records.offers.keep("T0ELSEWHERE", run, WINDOW, [asked.to_json()])

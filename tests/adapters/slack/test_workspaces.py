@@ -1,4 +1,4 @@
-"""Which token is good where, and that nothing crosses workspaces."""
+"""Each token is valid only in its workspaces, and workspaces are isolated."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ WITHIN_S = 0.7
 
 
 class Book:
-    """What was installed, and how often somebody looked."""
+    """Installations, with a count of lookups."""
 
     def __init__(self, *installed: Installed) -> None:
         self.installed = list(installed)
@@ -51,7 +51,7 @@ async def clients(slack: FakeSlack) -> AsyncIterator[Clients]:
     await clients.close()
 
 
-async def test_the_configured_token_is_good_in_its_workspace_alone(
+async def test_the_configured_token_is_used_in_its_workspace_alone(
     slack: FakeSlack, clients: Clients
 ) -> None:
     team, other = slack.workspace("Table"), slack.workspace("Chair")
@@ -74,13 +74,15 @@ async def test_installed_workspaces_have_their_own_tokens(slack: FakeSlack, clie
     workspaces = Workspaces(clients, slack.bot_token, book)
     await workspaces.learn()
     assert (await workspaces.client(team.id)).token == team.bot_token
-    assert book.looked == 0, "the configured workspace needs no look"
+    assert book.looked == 0, "the configured workspace needs no lookup"
     assert (await workspaces.client(other.id)).token == other.bot_token
     assert (await workspaces.installed(other.id)).user == other.bot.id
     assert book.looked == 1
 
 
-async def test_what_is_known_is_forgotten_when_the_app_goes(slack: FakeSlack, clients: Clients) -> None:
+async def test_a_cached_installation_is_forgotten_when_the_app_is_removed(
+    slack: FakeSlack, clients: Clients
+) -> None:
     team = slack.workspace("Table")
     book = Book(granted(team))
     workspaces = Workspaces(clients, "", book)
@@ -93,10 +95,10 @@ async def test_what_is_known_is_forgotten_when_the_app_goes(slack: FakeSlack, cl
     with pytest.raises(PlaceClosed):
         await workspaces.client(team.id)
     book.installed.append(granted(team))
-    assert (await workspaces.client(team.id)).token, "that it was not there is not kept"
+    assert (await workspaces.client(team.id)).token, "a missing installation is not cached"
 
 
-async def test_a_removal_and_a_new_token_reach_the_other_processes_within_a_second(
+async def test_removals_and_new_tokens_reach_other_processes_within_a_second(
     slack: FakeSlack, clients: Clients
 ) -> None:
     team = slack.workspace("Table")
@@ -115,7 +117,7 @@ async def test_a_removal_and_a_new_token_reach_the_other_processes_within_a_seco
         await other.client(team.id)
 
 
-async def test_many_events_of_a_moment_cost_one_look(slack: FakeSlack, clients: Clients) -> None:
+async def test_many_events_at_once_cost_one_lookup(slack: FakeSlack, clients: Clients) -> None:
     team = slack.workspace("Table")
     book = Book(granted(team))
     workspaces = Workspaces(clients, "", book, shared=True)
@@ -124,7 +126,7 @@ async def test_many_events_of_a_moment_cost_one_look(slack: FakeSlack, clients: 
     assert book.looked == 1
 
 
-async def test_an_organisations_token_is_good_in_all_of_it_and_nowhere_else(
+async def test_an_organisations_token_is_used_in_its_workspaces_alone(
     slack: FakeSlack, clients: Clients
 ) -> None:
     grid, elsewhere = slack.enterprise("Grid"), slack.enterprise("Elsewhere")
@@ -142,7 +144,7 @@ async def test_an_organisations_token_is_good_in_all_of_it_and_nowhere_else(
             await workspaces.client(*ids)
 
 
-async def test_an_organisation_that_goes_takes_all_its_workspaces_along(
+async def test_removing_an_organisation_removes_all_its_workspaces(
     slack: FakeSlack, clients: Clients
 ) -> None:
     org = Installed("xoxb-org", "U1", "B1", "", "E1", org=True)
@@ -169,7 +171,7 @@ async def test_an_organisation_that_goes_takes_all_its_workspaces_along(
         ("fatal_error", "slack_run.refused"),
     ],
 )
-async def test_what_slack_refuses_is_a_sentence(
+async def test_a_refused_token_gets_one_sentence(
     slack: FakeSlack, clients: Clients, error: str, key: str
 ) -> None:
     slack.workspace("Table")
@@ -180,7 +182,7 @@ async def test_what_slack_refuses_is_a_sentence(
     assert slack.bot_token not in str(refused.value.values)
 
 
-async def test_a_persons_token_is_no_bots(slack: FakeSlack, clients: Clients) -> None:
+async def test_a_users_token_is_not_accepted_as_the_bots(slack: FakeSlack, clients: Clients) -> None:
     team = slack.workspace("Table")
     team.bot_id = ""
     with pytest.raises(UserError) as refused:
@@ -188,7 +190,7 @@ async def test_a_persons_token_is_no_bots(slack: FakeSlack, clients: Clients) ->
     assert refused.value.key == "slack_run.no_bot"
 
 
-async def test_a_service_that_answers_no_json_is_a_sentence(slack: FakeSlack, clients: Clients) -> None:
+async def test_a_response_without_json_gets_one_sentence(slack: FakeSlack, clients: Clients) -> None:
     slack.workspace("Table")
     slack.fail("auth.test", status=502, times=9)
     with pytest.raises(UserError) as error:
@@ -196,19 +198,19 @@ async def test_a_service_that_answers_no_json_is_a_sentence(slack: FakeSlack, cl
     assert (error.value.key, error.value.values["code"]) == ("slack_run.refused", 502)
 
 
-async def test_an_event_says_as_whom_an_organisations_bot_hears_of_it(clients: Clients) -> None:
+async def test_an_organisations_event_names_the_bots_user(clients: Clients) -> None:
     book = Book(Installed("xoxb-org", "U1", "B1", "", "E1", org=True), Installed("xoxb-2", "U2", "B2", "T2"))
     workspaces = Workspaces(clients, "", book)
     workspaces.note("T1", "E1", "U-here")
     assert (await workspaces.installed("T1", "E1")).user == "U-here"
     assert (await workspaces.installed("T3", "E1")).user == "U1"
     workspaces.note("T2", "", "U-forged")
-    assert (await workspaces.installed("T2")).user == "U2", "a workspace's own installation knows better"
+    assert (await workspaces.installed("T2")).user == "U2", "a workspace's own installation takes precedence"
     workspaces.forget("T1", "E1")
     assert (await workspaces.installed("T1", "E1")).user == "U1"
 
 
-async def test_tokens_stand_in_no_text(slack: FakeSlack, clients: Clients) -> None:
+async def test_tokens_appear_in_no_text(slack: FakeSlack, clients: Clients) -> None:
     workspaces = Workspaces(clients, slack.bot_token)
     team = slack.workspace("Table")
     found = await workspaces.learn()

@@ -83,7 +83,7 @@ class Listener:
 
     @property
     def spoken(self) -> list[Frame]:
-        """The frames without the silence that ends what is said."""
+        """The frames without the silence after speech."""
         return [frame for frame in self.frames if not frame.silent]
 
     def join(self, group: Group) -> None:

@@ -199,7 +199,7 @@ class Acts:
         self.slack.world.touch()
 
     async def close(self, user: User, view: View, all: bool = False) -> Sent | None:
-        """Close a form without sending it. The bot is told if the view asks for that."""
+        """Close a form without sending it. The bot gets an event if the view requests it."""
         self.slack.views_kept.close(view, all)
         if not view.content.get("notify_on_close"):
             return None
