@@ -127,7 +127,7 @@ async def cited(run: Run) -> AsyncGenerator[Event, None]:
     yield Citation(1, "lanterns.md", "Burden", "A burden slows you.")
 
 
-async def test_a_shown_question_is_as_long_as_its_read_part(discord: FakeDiscord, tmp_path: Path) -> None:
+async def test_a_question_has_at_most_4000_characters(discord: FakeDiscord, tmp_path: Path) -> None:
     guild = discord.guild("Table")
     channel, ana = guild.text("general"), discord.user("Ana")
     guild.join(ana)
