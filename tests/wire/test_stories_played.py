@@ -1,4 +1,4 @@
-"""Stories played by three people, over both platforms with threads, while the bot is killed again and again."""
+"""Stories that three people play on both platforms with threads, while the bot is killed repeatedly."""
 
 from __future__ import annotations
 
@@ -25,9 +25,7 @@ EVENING = (200, 30) if ALL else (9, 2)
 
 
 def forgive(d: Any) -> None:
-    """Leave aside the waits of many starts: a process does not know what the one before it has called, and Slack tells
-    it.
-    """
+    """Ignore rate limits hit after restarts: a process does not know the calls of the one before it."""
     if hasattr(d, "slack"):
         spent = ("agents.sessions.setStatus", "chat.update")
         d.slack.limited[:] = [wait for wait in d.slack.limited if wait.method not in spent]
@@ -50,7 +48,7 @@ async def test_many_turns_keep_their_order_and_none_is_lost(platform: str, take:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("platform", PLATFORMS)
-async def test_a_kill_at_each_instant_of_a_turn(platform: str, take: Take) -> None:
+async def test_a_turn_survives_a_kill_at_each_instant(platform: str, take: Take) -> None:
     d = await take(platform)
     await killed_at_each_instant_of_a_turn(d)
     d.check()
@@ -60,7 +58,7 @@ async def test_a_kill_at_each_instant_of_a_turn(platform: str, take: Take) -> No
 @pytest.mark.timeout(2400)
 @pytest.mark.parametrize("platform", PLATFORMS)
 async def test_an_evening_with_sheets_a_fight_and_hidden_plans(platform: str, opened: Opened) -> None:
-    """On Discord with messages that do not name the bot, as a proxy posts them."""
+    """On Discord, with messages that do not mention the bot, because a proxy posts them."""
     d = await opened("free_chat = true\n" if platform == "discord" else "", platform=platform)
     await an_evening(d, *EVENING, platform)
     forgive(d)
@@ -77,7 +75,7 @@ CLOSE: dict[str, Callable[[Any, Any], None]] = {
 
 @pytest.mark.slow
 @pytest.mark.parametrize("closed", CLOSE)
-async def test_a_place_that_closes_in_mid_scene_loses_nothing(closed: str, take: Take) -> None:
+async def test_a_place_that_closes_during_a_scene_loses_nothing(closed: str, take: Take) -> None:
     d = await take(closed.split()[0])
     if closed.startswith("discord"):
         d.channels.append(d.guilds[0].text("other"))

@@ -1,6 +1,6 @@
-"""Stories about screenplays, on three platforms: added, asked about, followed up, shown, counted, kept private.
+"""Stories about screenplays on three platforms: added, questioned, followed up, shown, counted, kept private.
 
-And a kill -9 while a small model looks into the scenes.
+And a kill -9 while the extractor reads the scenes.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ async def taken_in(d: Any, platform: str, folder: Path, text: str, visible: str)
         line, file = f"script add --visible {visible}", ("play.fountain", text.encode())
         await d.slack.say(d.people[ANA], d.channels[0], line, mention=True, files=[file])
     elif platform == "discord":
-        # A process that has just begun has registered no commands.
+        # A new process has not registered its commands yet.
         await d.until(lambda: bool(d.discord.commands.all(d.guilds[0].id)))
         await d.command(ANA, "script add", file=("play.fountain", text.encode()), visible=visible)
     else:
@@ -46,7 +46,7 @@ def shown(talk: Any) -> str:
 
 
 def pictures(d: Any, platform: str) -> dict[str, str]:
-    """The pictures that everybody sees, with the words for who cannot."""
+    """The public pictures, with their alternative texts."""
     if platform == "terminal":
         events = [event for run in d.begun() for event in d._events(run) if event["event"] == "picture"]
         return {event["name"]: event["alt"] for event in events}
@@ -60,17 +60,17 @@ def pictures(d: Any, platform: str) -> dict[str, str]:
 
 
 def parts(components: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Components, and those within them."""
+    """All components, including nested ones."""
     return [part for component in components for part in (component, *parts(component.get("components", [])))]
 
 
 @pytest.mark.parametrize("platform", ["discord", "slack", "terminal"])
-async def test_a_screenplay_is_taken_in_and_asked(platform: str, take: Take, tmp_path: Path) -> None:
+async def test_a_screenplay_can_be_added_and_questioned(platform: str, take: Take, tmp_path: Path) -> None:
     d = await take(platform)
     d.model.form = json.dumps({"summary": "It rains."})
 
     async def says(talk: Any, *words: str) -> None:
-        """Wait until it has been said in the conversation, and all has come to rest."""
+        """Wait until the conversation has this text, and all runs have ended."""
         await d.until(lambda: all(word in shown(talk) for word in words))
         await d.until(lambda: "" not in d.states())
 
@@ -91,7 +91,7 @@ async def test_a_screenplay_is_taken_in_and_asked(platform: str, take: Take, tmp
     d.model.queue.append(Reply("The lamp stands for hope."))
     await d.mention(BIA, talk, "And what does the lamp stand for?")
     await says(talk, "The lamp stands for hope.")
-    assert "What is the theme of the lamp?" in d.model.prompts[-1], "the thread goes on"
+    assert "What is the theme of the lamp?" in d.model.prompts[-1], "the conversation continues in the thread"
     pressed = await d.choose(BIA, talk, "Scene 2")
     await d.until(lambda: "Whose boat is that?" in shown(talk) + shown(pressed))
 
@@ -124,7 +124,7 @@ async def test_a_screenplay_is_taken_in_and_asked(platform: str, take: Take, tmp
 
 @dataclass
 class Analyst:
-    """Writes a card for each scene; holds still at call number `held`, until the bot is killed."""
+    """Writes a card for each scene; pauses at call number `held`, until the bot is killed."""
 
     held: int
     asked: list[str] = field(default_factory=list)
@@ -142,7 +142,7 @@ class Analyst:
     "platform",
     ["discord", pytest.param("slack", marks=pytest.mark.skipif(not ALL, reason="make test-kill has it"))],
 )
-async def test_a_kill_9_while_its_scenes_are_looked_into(platform: str, take: Take, tmp_path: Path) -> None:
+async def test_each_scene_is_read_once_despite_a_kill_9(platform: str, take: Take, tmp_path: Path) -> None:
     d = await take(platform)
     d.model.written = analyst = Analyst(held=5)
     rooms = "".join(f"INT. ROOM {n} - DAY\n\nRain on roof {n}.\n\n" for n in range(SCENES))
@@ -155,5 +155,7 @@ async def test_a_kill_9_while_its_scenes_are_looked_into(platform: str, take: Ta
     await d.until(lambda: f"{SCENES} of {SCENES} scenes are analysed." in shown(talk))
     await d.rest(2)
     asked = Counter(analyst.asked)
-    assert sorted(asked.values()) == [1] * (SCENES - 1) + [2], "the call that was under way, and no other"
+    assert sorted(asked.values()) == [1] * (SCENES - 1) + [2], (
+        "the kill costs the call in progress, and no other"
+    )
     d.check()

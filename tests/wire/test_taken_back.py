@@ -25,7 +25,7 @@ pytestmark = [pytest.mark.timeout(600), pytest.mark.asyncio(loop_scope="module")
 
 
 def words() -> Iterator[str]:
-    """Words that occur nowhere else."""
+    """Unique words."""
     return (f"zyx{n:03}qua" for n in itertools.count(100))
 
 
@@ -34,10 +34,10 @@ def of_bot(message: Any) -> bool:
 
 
 def shown(d: Any) -> list[str]:
-    """All that the bot shows: its messages with their buttons and files, and the titles of threads."""
+    """Everything that the bot shows: its messages with their buttons and files, and the titles of threads."""
     texts = []
     for message in d.everything():
-        # A message that Slack shows to one person alone nobody can delete; it goes when the client is loaded again.
+        # Nobody can delete an ephemeral message on Slack; it disappears when the client is reloaded.
         if not of_bot(message) or message.deleted or getattr(message, "ephemeral_to", None):
             continue
         names = [file.name for file in message.files]
@@ -84,7 +84,7 @@ async def settled(d: Any) -> None:
 
 
 async def say_with_a_file(d: Any, text: str, name: str) -> Any:
-    """Ask the bot with a file beside the words; what was written."""
+    """Ask the bot in a message with a file; returns the message."""
     service = d.discord if hasattr(d, "discord") else d.slack
     files = [(name, b"# Lamps\n\nA lit lantern shows things thirty feet away.\n")]
     runs = len(d.runs())
@@ -102,7 +102,7 @@ async def say_with_a_file(d: Any, text: str, name: str) -> Any:
         pytest.param("slack", True, marks=pytest.mark.slow),
     ],
 )
-async def test_a_person_who_deletes_everything_stands_nowhere(
+async def test_nothing_of_a_person_who_deletes_everything_remains(
     take: Take, platform: str, struck: bool
 ) -> None:
     d, new, planted = await take(platform), words(), list[str]()
@@ -146,7 +146,7 @@ async def test_a_person_who_deletes_everything_stands_nowhere(
     await d.until(lambda: any("⏰" in text and planted[-1] in text for text in shown(d)))
     await settled(d)
     seen = [text for texts in holding(d, planted).values() for text in texts]
-    assert len(seen) > 3, "else there is nothing to take back"
+    assert len(seen) > 3, "otherwise there is nothing to delete"
     deleting = asyncio.create_task(d.command(ANA, "privacy delete", yes=True))
     if struck:
         runs = len(d.states())
@@ -155,14 +155,12 @@ async def test_a_person_who_deletes_everything_stands_nowhere(
     await asyncio.gather(deleting, return_exceptions=struck)
     await settled(d)
     await nowhere(d, planted)
-    assert any("A gull answers." in text for text in shown(d)), "a scene is the table's"
+    assert any("A gull answers." in text for text in shown(d)), "a scene belongs to the table"
     d.check()
 
 
 @pytest.mark.parametrize("platform", ["discord", "slack"])
-async def test_a_deleted_message_and_a_stop_card_take_back_what_quotes_them(
-    take: Take, platform: str
-) -> None:
+async def test_a_deleted_message_and_a_stop_card_also_delete_quotations(take: Take, platform: str) -> None:
     d, new = await take(platform), words()
     asked, told, beside = next(new), next(new), next(new)
     await d.mention(ANA, d.channel(), f"{QUESTION} {asked}")
@@ -188,7 +186,7 @@ async def test_a_deleted_message_and_a_stop_card_take_back_what_quotes_them(
 
 @pytest.mark.slow
 @pytest.mark.parametrize("platform", on_one_of("discord", "slack"))
-async def test_a_kill_while_words_are_taken_back_leaves_none_of_them(
+async def test_no_deleted_words_remain_after_a_kill_during_the_deletion(
     take: Take, platform: str, tmp_path: Path
 ) -> None:
     d, new = await take(platform), words()
@@ -196,7 +194,8 @@ async def test_a_kill_while_words_are_taken_back_leaves_none_of_them(
     service = d.discord if platform == "discord" else d.slack
 
     async def struck(planted: str) -> None:
-        """kill -9 as soon as the request is stored without its words: before, only the platform knows of it."""
+        """kill -9 as soon as the request is stored without its words: before that, only the platform has the
+        deletion."""
         await d.until(lambda: f"inbox: {planted}" not in kept(d.process.data, [planted]))
         await d.restart()
         await settled(d)
@@ -238,7 +237,9 @@ async def test_a_kill_while_words_are_taken_back_leaves_none_of_them(
     await d.rest(runs + 3)
     await d.command(ANA, "privacy delete", yes=True)
     await struck(answered)
-    if platform == "discord":  # after the kill it deletes again, and looks elsewhere, what is gone already
+    if (
+        platform == "discord"
+    ):  # after the kill it repeats deletions, and searches other places for deleted messages
         again = [
             refusal for refusal in d.discord.refused if (refusal.method, refusal.code) == ("DELETE", 10008)
         ]
@@ -247,7 +248,7 @@ async def test_a_kill_while_words_are_taken_back_leaves_none_of_them(
 
 
 @pytest.mark.slow
-async def test_what_was_read_aloud_goes_with_its_request(take: Take) -> None:
+async def test_recordings_are_deleted_with_their_request(take: Take) -> None:
     d, (word,) = await take("slack, narrated"), itertools.islice(words(), 1)
     d.model.queue += [Reply("The lamp goes out at dusk."), CHOICES]
     talk = await d.ask(ANA, "A keeper wakes", verb="story start")
@@ -271,7 +272,9 @@ async def test_what_was_read_aloud_goes_with_its_request(take: Take) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("platform", ["discord", "slack"])
-async def test_a_council_s_question_and_plan_go_with_the_person(convened: Convened, platform: str) -> None:
+async def test_a_councils_question_and_plan_are_deleted_with_the_person(
+    convened: Convened, platform: str
+) -> None:
     d, _ = await convened(platform)
     new = words()
     planted = [next(new), next(new)]

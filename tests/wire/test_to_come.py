@@ -1,4 +1,4 @@
-"""What is to come in a story on Discord and Slack: in no message that others read, and told for a press alone."""
+"""Coming events of a story on Discord and Slack: in no message that others read, and shown only after a press."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SHOW = "Show what is to come"
 
 
 def read_by_others(d: Any) -> list[str]:
-    """What the bot says where everybody reads it, but for what is hidden."""
+    """The bot's public texts, without spoilers."""
     if hasattr(d, "slack"):
         public = [m for m in d.everything() if m.user.bot and m.ephemeral_to is None]
         texts = [f"{message.shown} {message.blocks}" for message in public]
@@ -30,7 +30,7 @@ def read_by_others(d: Any) -> list[str]:
 
 
 @pytest.mark.parametrize("platform", ["discord", pytest.param("slack", marks=pytest.mark.slow)])
-async def test_what_is_to_come_is_told_to_one_person_alone(platform: str, take: Take) -> None:
+async def test_only_one_person_can_read_coming_events(platform: str, take: Take) -> None:
     d = await take(platform)
     d.model.queue += [Reply("The lamp goes out at dusk."), CHOICES]
     talk = await d.ask(ANA, PREMISE, verb="story start")
@@ -51,9 +51,7 @@ async def test_what_is_to_come_is_told_to_one_person_alone(platform: str, take: 
     told = await d.choose(ANA, talk, SHOW)
     await d.until(lambda: count(told.said(), "a mimic") > 0)
     assert SHOW not in d.open_buttons(told)
-    assert not [label for label in d.open_buttons(told) if "hare" in label], (
-        "nothing shares it with everybody"
-    )
+    assert not [label for label in d.open_buttons(told) if "hare" in label], "there is no button to share it"
     told = await d.command(ANA, "story plot", talk=talk, private=True)
     await d.until(lambda: count(told.said(), "a mimic") > 0)
     assert count(read_by_others(d), "mimic") == 0

@@ -1,6 +1,6 @@
-"""The bot as a separate process in voice channels: people there hear what its voice said, frame by frame.
+"""The bot as a separate process in voice channels: people hear its voice, frame by frame.
 
-The voice is a service whose sentences can be told apart, every 20 ms of them.
+The voice is a service with a different sound for every 20 ms of every sentence.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ NOTE = RATE // 50
 
 
 def music(words: str) -> bytes:
-    """Two notes every 20 ms, others in every sentence."""
+    """Two notes for every 20 ms, different in every sentence."""
     seed = int.from_bytes(blake2b(words.encode(), digest_size=8).digest())
     count = int(len(words) * CHARACTER_S * 50)
     notes = np.random.default_rng(seed).uniform(300, 2_500, (2, count))
@@ -44,7 +44,7 @@ def music(words: str) -> bytes:
 
 
 class Stage:
-    """Ana in a voice channel with the bot, to which the scene is read."""
+    """Ana in a voice channel with the bot, which reads the scene aloud."""
 
     def __init__(self, driver: OnDiscord, ana: Listener) -> None:
         self.driver = driver
@@ -67,12 +67,12 @@ class Stage:
         return sorted(distinct(self.sent) - set(self.heard))
 
     async def begins(self, frames: int) -> None:
-        """The scene is read, until Ana has heard so many frames."""
+        """Read the scene until Ana has heard this many frames."""
         await self.driver.command(ANA, "voice say", text=" ".join(SCENE))
         await self.driver.until(lambda: len(self.ana.spoken) >= frames)
 
     async def ends(self) -> None:
-        """The scene is read to its end."""
+        """Wait until the scene has been read."""
         last = max(distinct(self.sent))
         looked_at = 0
 
@@ -122,7 +122,7 @@ async def stage(shared: SharedBot[OnDiscord]) -> AsyncIterator[Stage]:
     await driver.until(lambda: driver.discord.voice.place(stage.guild) is None)
 
 
-async def test_all_is_heard_in_order_and_20_ms_apart(stage: Stage) -> None:
+async def test_every_frame_is_heard_in_order_and_20_ms_apart(stage: Stage) -> None:
     await stage.begins(1)
     await stage.ends()
     assert stage.missed == []
@@ -133,9 +133,7 @@ async def test_all_is_heard_in_order_and_20_ms_apart(stage: Stage) -> None:
         SAMPLES * n for n in range(len(frames))
     ]
     voiced = stage.ana.spoken
-    assert voiced[-1].at - voiced[0].at > 0.9 * (len(voiced) - 1) * FRAME_SECONDS, (
-        "no faster than it is spoken"
-    )
+    assert voiced[-1].at - voiced[0].at > 0.9 * (len(voiced) - 1) * FRAME_SECONDS, "no faster than speech"
 
 
 async def crashes(stage: Stage) -> None:
@@ -172,7 +170,7 @@ async def server_goes_and_another_comes(stage: Stage) -> None:
 
 
 async def is_dragged_along(stage: Stage) -> None:
-    """With Ana into another channel, where she hears on."""
+    """Move the bot with Ana into another channel, where she continues to listen."""
     heard, other = stage.ana, stage.guild.voice("Kitchen")
     stage.ana = stage.voice.enter(stage.driver.people[ANA], other)
     stage.ana.frames += heard.frames
@@ -180,7 +178,7 @@ async def is_dragged_along(stage: Stage) -> None:
 
 
 def in_a_row(heard: list[int]) -> list[int]:
-    """The frames that another one follows, or goes before: of those behind a gap a decoder makes something else."""
+    """The frames with a neighbour: a decoder distorts those behind a gap."""
     kept = {at for at, (one, other) in enumerate(pairwise(heard)) if other == one + 1}
     return [frame for at, frame in enumerate(heard) if at in kept or at - 1 in kept]
 
@@ -199,7 +197,7 @@ def in_a_row(heard: list[int]) -> list[int]:
         (is_dragged_along, 2, 30),
     ],
 )
-async def test_a_fault_in_mid_sentence_costs_a_breath(
+async def test_a_fault_within_a_sentence_loses_few_frames(
     fault: Callable[[Stage], Awaitable[None]], lost: int, again: int, stage: Stage
 ) -> None:
     await stage.begins(20)
@@ -209,7 +207,7 @@ async def test_a_fault_in_mid_sentence_costs_a_breath(
     assert len(stage.missed) <= lost, stage.missed
     back = [now - then for then, now in pairwise(in_a_row(stage.heard)) if now <= then]
     assert len(back) <= (1 if again else 0), stage.heard
-    assert not back or back[0] >= -again, "what may have gone nowhere is heard again, and no more"
+    assert not back or back[0] >= -again, "only frames that may have been lost are repeated"
     assert stage.ana.undecryptable == []
 
 
@@ -240,7 +238,7 @@ async def loses_its_channel(stage: Stage) -> None:
         (loses_its_channel, "The voice channel was deleted"),
     ],
 )
-async def test_out_of_its_channel_it_says_so_and_the_queue_ends(
+async def test_a_bot_removed_from_its_channel_says_so_and_ends_its_queue(
     fault: Callable[[Stage], Awaitable[None]], told: str, stage: Stage
 ) -> None:
     await stage.begins(20)
@@ -249,11 +247,11 @@ async def test_out_of_its_channel_it_says_so_and_the_queue_ends(
     nowhere = await stage.driver.command(ANA, "voice skip")
     await stage.driver.until(lambda: any("I'm in no voice channel" in text for text in nowhere.said()))
     if "replaced" in fault.__name__:
-        assert stage.voice.place(stage.guild) is not None, "the other one stays there"
+        assert stage.voice.place(stage.guild) is not None, "the other process stays there"
         stage.voice.kick(stage.guild)
 
 
-async def test_out_of_the_server_it_ends_without_a_word(stage: Stage) -> None:
+async def test_a_bot_removed_from_the_server_ends_silently(stage: Stage) -> None:
     await stage.begins(20)
     stage.driver.discord.kick(stage.guild)
     left = f"SELECT seq FROM voice_readings WHERE text != '' AND space = '{stage.guild.id}'"

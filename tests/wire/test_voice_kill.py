@@ -1,4 +1,4 @@
-"""kill -9 while the bot reads aloud in a voice channel: people hear nothing twice, and nothing is lost."""
+"""kill -9 while the bot reads aloud in a voice channel: only the interrupted sentence is repeated, nothing is lost."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.wire.story import ANA
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300), pytest.mark.asyncio(loop_scope="module")]
 
 
-async def test_a_kill_in_mid_sentence_says_that_one_again_and_no_other(driver: OnDiscord) -> None:
+async def test_a_kill_within_a_sentence_repeats_only_that_sentence(driver: OnDiscord) -> None:
     d, guild = driver, driver.guilds[0]
     channel = guild.voice("Table talk")
     d.discord.gateway.emit("CHANNEL_CREATE", channel.payload(), guild=guild)
@@ -21,7 +21,7 @@ async def test_a_kill_in_mid_sentence_says_that_one_again_and_no_other(driver: O
     joined = await d.command(ANA, "voice join")
     await d.until(lambda: any("in **Table talk**" in text for text in joined.said()))
     await d.command(ANA, "voice say", text=" ".join(SENTENCES))
-    # In the middle of the second one, once the first is behind.
+    # In the middle of the second sentence.
     await d.until(lambda: len(ana.spoken) > len(sentences[0]) + len(sentences[1]) // 2)
     await d.restart()
     await d.until(lambda: d.discord.voice.ready(guild))

@@ -1,4 +1,4 @@
-"""A voice channel goes where its shard goes: the process that takes the shard enters it, and reads on."""
+"""A voice channel follows its shard: the process that takes the shard joins the channel and continues to read."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ SLACK = 25
 
 
 class Room:
-    """Ana in a voice channel of the last shard's server, where she lets the bot speak."""
+    """Ana in a voice channel of the last shard's server, where she lets the bot read aloud."""
 
     def __init__(self, fleet: Fleet, shard: int) -> None:
         self.fleet, self.shard = fleet, shard
@@ -48,12 +48,12 @@ class Room:
         await self.command("voice say", text=text)
 
     async def silent(self, least: int) -> None:
-        """Wait until so many frames were heard, and nothing is left to read."""
+        """Wait until at least this many frames were heard, and nothing is left to read."""
         await self.fleet.until(lambda: len(self.ana.spoken) > least and self.ana.frames[-1].silent)
         await self.fleet.until(lambda: not any(MARK in text for text in self.fleet.answers(self.shard)))
 
     def hears(self) -> BotProcess:
-        """The process that received the newest request of the server: it has the shard."""
+        """The process that received the server's newest request, and so has the shard."""
         ((machine,),) = rows_of(
             self.fleet.data,
             "SELECT machine FROM inbox JOIN processes ON process = processes.id"
@@ -64,7 +64,7 @@ class Room:
 
 
 @pytest.mark.parametrize("end", ["kill", "leave"])
-async def test_another_process_goes_on_in_the_middle_of_a_sentence(end: str, fleet: Sharded) -> None:
+async def test_another_process_continues_in_the_middle_of_a_sentence(end: str, fleet: Sharded) -> None:
     f = await fleet(shards=2, max_concurrency=16)
     a, b = await asyncio.gather(f.start(), f.start())
     await f.until(lambda: f.live() == [0, 1])
@@ -73,7 +73,7 @@ async def test_another_process_goes_on_in_the_middle_of_a_sentence(end: str, fle
     await room.join()
     await room.say(" ".join(SENTENCES))
     first, second, third = map(len, sentences)
-    # In the middle of the second one, once the first is behind.
+    # In the middle of the second sentence.
     await f.until(lambda: len(room.ana.spoken) > first + second // 2)
     reading = room.hears()
     other = a if reading is b else b
@@ -95,7 +95,7 @@ async def test_another_process_goes_on_in_the_middle_of_a_sentence(end: str, fle
     assert room.ana.undecryptable == []
 
 
-async def test_a_shard_where_something_is_read_moves_once_that_is_over(fleet: Sharded) -> None:
+async def test_a_shard_moves_only_after_its_reading_has_ended(fleet: Sharded) -> None:
     f = await fleet(shards=2, max_concurrency=16)
     a = await f.start()
     await f.until(lambda: f.live() == [0, 1])
@@ -109,7 +109,7 @@ async def test_a_shard_where_something_is_read_moves_once_that_is_over(fleet: Sh
     for room in (zero, one):
         await room.silent(sum(map(len, sentences)) - SLACK)
         assert heard(room.ana, sentences) == [0, 1, 2]
-        assert len(room.ana.spoken) < sum(map(len, sentences)) + SLACK, "nothing is said again"
+        assert len(room.ana.spoken) < sum(map(len, sentences)) + SLACK, "nothing is repeated"
     for room in (zero, one):
         await f.until(lambda room=room: f.discord.voice.ready(room.guild))  # type: ignore[misc]
         room.ana.frames.clear()

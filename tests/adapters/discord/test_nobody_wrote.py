@@ -119,7 +119,7 @@ async def test_a_guest_bot_posts_to_the_person_alone(discord: FakeDiscord, tmp_p
 async def test_a_run_for_a_deleted_or_closed_place_ends(
     discord: FakeDiscord, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """What would come in one that was deleted while the bot was off leaves the calendar, once."""
+    """The schedules of a channel that was deleted while the bot was off are removed, once."""
     caplog.set_level(logging.INFO)
     channel, ana = seated(discord)
     assert channel.guild is not None

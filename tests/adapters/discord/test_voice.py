@@ -1,5 +1,4 @@
-"""The bot in voice channels of a loopback Discord: what people there hear, decrypted and decoded, and what it says of
-what is in the way."""
+"""The bot in voice channels of a loopback Discord: what people hear, and how the bot reports obstacles."""
 
 from __future__ import annotations
 
@@ -37,7 +36,7 @@ FIRST, SECOND = "The door opens, slowly.", "Mira waits outside in the rain."
 
 
 def frames(*sentences: str) -> list[bytes]:
-    """The frames in which these are heard, one after another."""
+    """The frames of these sentences, one after another."""
     made = [SpokenSentence(words, sound.pcm(melody(words), "hibari")) for words in sentences]
     return [frame for heard in made for frame in heard.frames()]
 
@@ -49,13 +48,13 @@ async def scene(run: Run) -> AsyncGenerator[Event, None]:
 
 
 def marks(text: str) -> list[str]:
-    """What stands behind each mark, to the end of its line."""
+    """The text behind each mark, to the end of its line."""
     return [behind.partition("\n")[0] for behind in text.split(MARK)[1:]]
 
 
 @dataclass
 class Hall:
-    """Ana and Bia at a server with a text channel and a voice channel; Bia is in charge."""
+    """Ana and Bia on a server with a text channel and a voice channel; Bia is an admin."""
 
     fake: FakeDiscord
     client: Sutradhar
@@ -66,7 +65,7 @@ class Hall:
     bia: User
 
     async def slash(self, command: str, user: User | None = None, **options: Any) -> str:
-        """What is answered to `/voice …`, whole."""
+        """The complete answer to `/voice …`."""
         before = len(self.text.posts)
         await self.fake.slash(user or self.ana, self.text, command, **options)
 
@@ -100,7 +99,7 @@ class Hall:
         return "\n".join(one.text for one in self.text.posts.values())
 
     async def hears(self, listener: Listener, *sentences: str) -> None:
-        """Wait until all that was heard; then each was heard whole, once, in this order."""
+        """Wait until all sentences were heard, and check that each was heard completely, once, in this order."""
         await self.until(lambda: listener.spoken and self.waiting == 0 and listener.frames[-1].silent)
         assert [words for words, _ in heard(listener, *sentences)] == list(sentences)
         assert self.fake.voice.violations == []
@@ -112,13 +111,13 @@ def loud(pcm_frames: list[bytes]) -> list[bytes]:
 
 
 def heard(listener: Listener, *sentences: str) -> list[tuple[str, int]]:
-    """Which of them were heard whole, and from which frame on, in order."""
+    """The sentences that were heard completely, with their first frames, in order."""
     got = pcm(listener.frames)
     found: list[tuple[int, str]] = []
     for words in sentences:
         sent = loud(frames(words))
         starts = range(len(got) - len(sent) + 1)
-        # A decoder that has missed frames, as while the bot was muted, makes something else of the first ones.
+        # A decoder that has missed frames, for example while the bot was muted, distorts the first ones.
         alike = (sorted(likeness(sent, got[at : at + len(sent) + 1]))[2] > ALIKE for at in starts)
         found += [(at, words) for at, same in enumerate(alike) if same]
     return [(words, at) for at, words in sorted(found)]
@@ -146,7 +145,7 @@ async def hall(tmp_path: Path) -> AsyncIterator[Hall]:
         yield made
 
 
-async def test_what_is_to_be_said_is_heard_in_the_voice_channel_frame_for_frame(hall: Hall) -> None:
+async def test_people_in_the_voice_channel_hear_every_frame(hall: Hall) -> None:
     assert "I can't see you in a voice channel" in await hall.slash("voice join")
     ana = hall.fake.voice.enter(hall.ana, hall.voice)
     hall.fake.voice.servers[0].unanswered = 1
@@ -161,7 +160,7 @@ async def test_what_is_to_be_said_is_heard_in_the_voice_channel_frame_for_frame(
     await hall.until(lambda: hall.fake.voice.place(hall.guild) is None)
 
 
-def test_a_sentence_is_marked_behind_the_one_that_was() -> None:
+def test_each_new_sentence_is_marked_after_the_last_one() -> None:
     texts = ["No. Yes. No.", "Yes."]
     first = marked(texts, "No.")
     assert first == [f"{MARK}No. Yes. No.", "Yes."]
@@ -175,7 +174,7 @@ def test_a_sentence_is_marked_behind_the_one_that_was() -> None:
 
 
 @pytest.mark.slow
-async def test_the_sentence_that_is_heard_is_marked_in_the_text_and_none_afterwards(hall: Hall) -> None:
+async def test_the_text_marks_the_present_sentence_and_none_afterwards(hall: Hall) -> None:
     await joined(hall)
     await hall.slash("voice say", text=f"{LONG} {SECOND}")
     (said,) = [message for message in hall.text.messages if LONG in message.text]
@@ -183,7 +182,7 @@ async def test_the_sentence_that_is_heard_is_marked_in_the_text_and_none_afterwa
     def shown() -> list[list[str]]:
         return [marks(text) for _, text in said.edits if marks(text)]
 
-    # Read from its edits: a busy machine may not look while a mark is there.
+    # Read from the edits: a busy machine may not look while a mark is shown.
     await hall.until(lambda: shown() and hall.waiting == 0 and not marks(said.text))
     # There, a sentence may be over before its mark could be shown.
     first, second = [f"{LONG} {SECOND}"], [SECOND]
@@ -212,7 +211,7 @@ async def test_narrated_threads_are_heard_and_others_are_not(hall: Hall) -> None
     await hall.hears(ana, FIRST, SECOND)
 
 
-async def test_who_sends_the_bot_away_is_believed_and_it_says_so(hall: Hall) -> None:
+async def test_the_bot_stays_away_after_it_is_removed_and_says_so(hall: Hall) -> None:
     ana = await joined(hall)
     await hall.slash("voice say", text=LONG)
     await hall.until(lambda: len(ana.spoken) > 5)
@@ -224,7 +223,7 @@ async def test_who_sends_the_bot_away_is_believed_and_it_says_so(hall: Hall) -> 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("how", ["muted", "suppressed"])
-async def test_who_may_not_be_heard_waits(hall: Hall, how: str) -> None:
+async def test_a_muted_or_suppressed_bot_waits(hall: Hall, how: str) -> None:
     ana, voice = await joined(hall), hall.fake.voice
     await hall.slash("voice say", text=FIRST)
     await hall.until(lambda: hall.waiting == 0)
@@ -238,7 +237,7 @@ async def test_who_may_not_be_heard_waits(hall: Hall, how: str) -> None:
     assert [frame for frame, _ in voice.unheard if not frame.silent] == []
 
 
-async def test_nothing_is_said_before_the_members_have_agreed_on_their_keys(
+async def test_the_bot_says_nothing_before_the_members_have_exchanged_keys(
     hall: Hall, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(connection, "PRIVACY_S", 0.3)
@@ -263,7 +262,7 @@ async def test_an_empty_channel_is_left_after_a_while(tmp_path: Path) -> None:
         assert hall.client.voice._rooms == {}
 
 
-async def test_only_those_who_listen_and_admins_decide_what_is_read(hall: Hall) -> None:
+async def test_only_listeners_and_admins_decide_what_is_read(hall: Hall) -> None:
     await joined(hall)
     cai = hall.fake.user("Cai")
     hall.guild.join(cai)
@@ -275,7 +274,7 @@ async def test_only_those_who_listen_and_admins_decide_what_is_read(hall: Hall) 
     assert "0 texts are not read" in await hall.slash("voice stop")
 
 
-async def test_what_keeps_the_bot_out_of_a_channel_is_said_before_it_tries(hall: Hall) -> None:
+async def test_the_bot_names_obstacles_before_it_joins_a_channel(hall: Hall) -> None:
     full = hall.named("Full")
     hall.fake.voice.enter(hall.ana, full)
     await hall.until(lambda: hall.channel(full).voice_states)
@@ -287,7 +286,7 @@ async def test_what_keeps_the_bot_out_of_a_channel_is_said_before_it_tries(hall:
 
 
 @pytest.mark.slow
-async def test_the_bot_comes_back_after_a_restart_and_goes_on(tmp_path: Path) -> None:
+async def test_the_bot_returns_after_a_restart_and_continues(tmp_path: Path) -> None:
     async with FakeDiscord() as fake:
         guild = fake.guild("Table")
         ana, bia = fake.user("Ana"), fake.user("Bia")
@@ -325,7 +324,7 @@ async def test_on_a_stage_the_bot_asks_to_speak_and_reads_once_it_may(hall: Hall
 
 
 @pytest.mark.slow
-async def test_in_direct_messages_what_is_said_comes_as_a_recording(hall: Hall) -> None:
+async def test_in_direct_messages_speech_is_a_recording(hall: Hall) -> None:
     dm = hall.fake.dm(hall.ana)
     await hall.fake.say(hall.ana, dm, f"/voice say {FIRST}")
     await hall.until(lambda: any(one.files for one in dm.posts.values()))
@@ -333,13 +332,13 @@ async def test_in_direct_messages_what_is_said_comes_as_a_recording(hall: Hall) 
     await hall.until(lambda: any("In direct messages" in one.text for one in dm.posts.values()))
 
 
-async def test_a_recording_that_a_crash_left_unnoted_is_found_again(hall: Hall) -> None:
+async def test_a_recording_unrecorded_by_a_crash_is_found(hall: Hall) -> None:
     dm, records = hall.fake.dm(hall.ana), hall.client.app.records
     await hall.fake.say(hall.ana, dm, f"/voice say {FIRST}")
     await hall.until(lambda: any(one.files for one in dm.posts.values()))
 
     async def crashed() -> None:
-        """As after a crash between the post and its note, minutes ago."""
+        """A crash minutes ago, between the post and its record."""
         unnoted = outbox.update().where(outbox.c.stage.startswith(SPOKEN))
         await records.database.run(unnoted.values(state="sending", message_id=None))
         hall.fake.post.forget_nonces()

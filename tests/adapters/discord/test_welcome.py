@@ -20,7 +20,7 @@ async def at(tmp_path: Path) -> AsyncIterator[Table]:
 
 
 async def joined(at: Table, guild: GuildHandle) -> None:
-    """Let the client hear that it is on the server, as it has been set up by now."""
+    """Send the client the event that it joined the server, with the server's current settings."""
     known = at.client.get_guild(guild.id)
     assert known is not None
     await welcome(at.app.resources.records.marks, known)
@@ -52,7 +52,7 @@ async def test_a_server_is_welcomed_once_even_if_it_invites_the_bot_again_after_
     assert len(at.said()) == 1
 
 
-async def test_a_server_where_the_bot_may_write_nowhere_is_not_welcomed_until_it_may(at: Table) -> None:
+async def test_a_server_where_the_bot_may_not_write_is_welcomed_once_it_may(at: Table) -> None:
     guild = at.env.create_guild()
     muted = discord.PermissionOverwrite(send_messages=False)
     channel = guild.create_text_channel("rules", overwrites={guild.default_role: muted})
@@ -63,7 +63,7 @@ async def test_a_server_where_the_bot_may_write_nowhere_is_not_welcomed_until_it
     assert len(at.said(later)) == 1
 
 
-async def test_the_first_channel_from_the_top_where_it_may_write_is_taken(at: Table) -> None:
+async def test_the_welcome_is_in_the_topmost_channel_where_the_bot_may_write(at: Table) -> None:
     guild = at.env.create_guild()
     hidden = discord.PermissionOverwrite(view_channel=False)
     guild.create_text_channel("hidden", overwrites={guild.default_role: hidden})
