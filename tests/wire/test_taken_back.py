@@ -194,8 +194,7 @@ async def test_no_deleted_words_remain_after_a_kill_during_the_deletion(
     service = d.discord if platform == "discord" else d.slack
 
     async def struck(planted: str) -> None:
-        """kill -9 as soon as the request is stored without its words: before that, only the platform has the
-        deletion."""
+        """kill -9 once the request is stored without its words: before, only the platform knows the deletion."""
         await d.until(lambda: f"inbox: {planted}" not in kept(d.process.data, [planted]))
         await d.restart()
         await settled(d)
