@@ -97,14 +97,14 @@ class _Share:
     name, count, members, surplus = "discord", 1, 1, False
 
     def __init__(self) -> None:
-        self.held: set[int] = set()
+        self.numbers: set[int] = set()
 
     async def join(self) -> None:
         return
 
     async def look(self) -> set[int]:
-        gained = {0} - self.held
-        self.held |= gained
+        gained = {0} - self.numbers
+        self.numbers |= gained
         return gained
 
 
@@ -163,7 +163,7 @@ async def test_runs_of_a_shard_continue_before_discord_says_how_to_connect(
         served.clear()
 
     async def give(shard: int) -> None:
-        share.held.discard(shard)
+        share.numbers.discard(shard)
         given.set()
 
     monkeypatch.setattr(shards, "plan", plan)
