@@ -76,6 +76,13 @@ class ConversationWork:
                 yield Stage("models", say("models_chat.title"))
                 yield Text(text)
             case _:
-                await run.step("close", lambda: self._sessions.close(*place.key), bool)
+
+                async def closed() -> str:
+                    """The work of the session that is closed, "" for none."""
+                    session = await self._sessions.active(*place.key)
+                    await self._sessions.close(*place.key)
+                    return session.work if session is not None else ""
+
+                work = await run.step("closed", closed, str)
                 yield Stage("new", "")
-                yield Text(say("desk.new"))
+                yield Text(say("desk.new_story" if work == "story" else "desk.new"))

@@ -37,13 +37,15 @@ _DAYTIME = re.compile(
 """An hour with its part of the day: "8 da noite", "9h30 da manhã"."""
 _AT_TWELVE = r"(?:(?:^|\bat )12 |\b(?:ao |at |[àa]s? )?)"
 _NOON = re.compile(rf"{_AT_TWELVE}(?:meio[- ]dia|noon|midday)( e meia)?\b", re.IGNORECASE)
-_MIDNIGHT = re.compile(rf"{_AT_TWELVE}(?:meia[- ]noite|midnight)( e meia)?\b", re.IGNORECASE)
+_MIDNIGHT = re.compile(rf"{_AT_TWELVE}(?:meia[- ]noite|midnight|24:00|24\s?h)( e meia)?\b", re.IGNORECASE)
 """The end of the day that is named with it; the group is the half hour after it."""
 _TONIGHT = re.compile(r"\b(?:tonight|(?:hoje [àa]|n?esta) noite)\b", re.IGNORECASE)
 _OF_EVENING = re.compile(r"\b(\d|1[01])(?=:\d\d\b(?!\s?[ap]\.?m))", re.IGNORECASE)
 _BARE_HOUR = re.compile(
     r"\b(?:[àa]s|at) (\d{1,2})(?: o['’]clock)?(?!\s?h|[\d:.]|\s?[ap]\.?m)\b", re.IGNORECASE
 )
+_NO_CLOCK = re.compile(r"\b(?:2[4-9]|[3-9]\d):\d\d\b|\b\d{1,2}:[6-9]\d\b")
+"""A time that no clock shows; dateparser would ignore it."""
 _IN_THE_MORNING = re.compile(r"\s+(?:de|pela) manhã\b", re.IGNORECASE)
 _IN_TWO_DAYS = re.compile(r"\b(?:depois de amanhã|(?:the )?day after tomorrow)\b", re.IGNORECASE)
 _DAY_OF_MONTH = re.compile(r"\b(?:n?o )?dia (\d{1,2})\b(\s+de\b|/)?", re.IGNORECASE)
@@ -172,7 +174,8 @@ def read(typed: str, locale: str, zone: str, now: datetime) -> datetime:
         text = _IN_PORTUGUESE.sub("", _digits(text, local_now.date()), count=1)
     text, after_today = _NEXT.subn(" ", text)
     moment: datetime | None = None
-    if len(text) <= TYPED_CHARS and (relative or _TIME_OF_DAY.search(text)):
+    possible = len(text) <= TYPED_CHARS and _NO_CLOCK.search(text) is None
+    if possible and (relative or _TIME_OF_DAY.search(text)):
         elapsed = relative and _ELAPSED.search(text) is not None
         base = now.astimezone(UTC).replace(tzinfo=None) if elapsed else local_now
         moment = read_date(text, locale, base, PREFER_DATES_FROM="future")

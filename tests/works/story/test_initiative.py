@@ -75,6 +75,20 @@ async def fight(talk: Talk) -> None:
     assert "▶ **Mira (Bia)** 18\n- Rat 12\n- Bo (Cai) 7" in shown
 
 
+async def test_in_a_fight_its_order_replaces_that_of_the_table(tmp_path: Path) -> None:
+    async with playing(tmp_path, Writer()) as talk:
+        await begin(talk, mode="round-robin")
+        await told(talk, "play", "Mira", who="bia")
+        await told(talk, "play", "Bo", who="cai")
+        await told(talk, "initiative", "begin Bo 18, Mira 12")
+        assert await asks(talk, "act", "I hit it.", who="cai") == "done"
+        assert await asks(talk, "act", "I hit it, too.", who="bia") == "done"
+        await told(talk, "initiative", "end")
+        assert "It is Cai's turn" in await told(talk, "act", "I run.", who="bia")
+        assert "It is Cai's turn" in await told(talk, "end", "We go home.", who="bia")
+        assert await asks(talk, "end", "They go home.", who="ana") == "done", "the game master may end it"
+
+
 async def test_a_fight_decides_who_may_take_a_turn(tmp_path: Path) -> None:
     writer = Writer()
     async with playing(tmp_path, writer) as talk:

@@ -15,6 +15,19 @@ async def test_continuing_counts_the_votes(tmp_path: Path, writer: Writer) -> No
         assert "I open the door." in last(writer.scenes[-1])
 
 
+async def test_after_a_new_beginning_plain_text_is_no_turn_until_somebody_takes_one(
+    tmp_path: Path, writer: Writer
+) -> None:
+    async with playing(tmp_path, writer) as talk:
+        await talk.say(START)
+        assert "no longer part of the story" in texts(await talk.say("/new"))
+        await talk.say("How deep is it?")
+        assert len(writer.scenes) == 1
+        await talk.say("/story act I open the door.")
+        await talk.say("I look inside.")
+        assert "I look inside." in last(writer.scenes[-1])
+
+
 async def test_players_take_turns_in_their_order_and_one_can_be_passed(
     tmp_path: Path, writer: Writer
 ) -> None:

@@ -29,7 +29,7 @@ from bot.works.story.turn.scene_writer import SceneWriter
 from bot.works.story.turn.turn_plan import TurnPlan
 from bot.works.story.world import cast
 from bot.works.story.world.agreement import agreed
-from bot.works.story.world.order import mode_of, next_in_order, skipped_turns
+from bot.works.story.world.order import leader, mode_of, next_in_order, skipped_turns
 from bot.works.story.world.selves import speaker_and_words
 
 if TYPE_CHECKING:
@@ -151,6 +151,8 @@ class SceneVerbs:
             raise UserError("story.long_turn", length=len(text), limit=limit)
         if request.verb == "continue" and mode_of(story, self.settings) == "vote":
             return await self._tally(request, played)
+        # After `/new` in its place, a turn makes plain text part of the story again.
+        await session_for(self._sessions, request, played.row.title, over=True)
         if story.settings.get("zero"):  # the table begins without finishing session zero
             await self._logs.append(played, node(played.row.id, "begun", "set", {"zero": ""}))
         modes: dict[str, Mode] = {"continue": "continue", "say": "say", "end": "end"}
@@ -294,7 +296,12 @@ class SceneVerbs:
         return plan
 
     def _may(self, request: Request, story: Story) -> None:
-        """Raises UserError where it is somebody else's turn."""
+        """Raises UserError where it is somebody else's turn. In a fight its own order counts, and the game master may
+        end the story at any time.
+        """
+        ends = request.verb == "end" and leader(story) == request.author.id
+        if story.initiative is not None or ends:
+            return
         if mode_of(story, self.settings) == "round-robin" and (expected := next_in_order(story)) is not None:
             author, name = expected
             if author != request.author.id:
