@@ -128,6 +128,7 @@ async def test_anybody_sets_narration_for_a_thread_and_admins_for_more(voice: Vo
     assert "I read nothing aloud" in await voice("narrate")
     assert "I read aloud" in await voice("narrate", "on")
     assert (await narrated(HERE), await narrated(NEXT), await narrated(ELSEWHERE)) == (True, False, False)
+    assert "Here, reading aloud is now" in await voice("narrate", "off", place=replace(HERE, thread=""))
     assert "Only admins" in await voice("narrate", "on", to="everyone")
     await voice("narrate", "on", author=BIA, to="everyone")
     await voice("narrate", "off")

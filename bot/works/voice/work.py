@@ -109,6 +109,8 @@ class VoiceWork:
         yield Stage("voice", say(f"voice.title_{verb}"))
         if text:
             key = f"voice.saved_{scope}" if value else f"voice.reset_{scope}"
+            if key == "voice.saved_thread" and not request.place.thread:
+                key = "voice.saved_root"
             shown = value_in(say, value) if verb == "narrate" else value
             yield Text(f"{say(key, name=_called(request, say), value=shown)} ")
         yield Text(answer)

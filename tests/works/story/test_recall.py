@@ -80,6 +80,9 @@ async def test_a_recap_covers_the_requested_scenes(tmp_path: Path, writer: Write
         assert "This is what was written as number 1." in last(recapped())
         writer.next.append(Reply("Only half of", finish="SAFETY"))
         assert "declined to answer" in str(await talk.say("/story recap"))
+        writer.next.append(Reply("You looked."))
+        one = await talk.say("/story recap 3")
+        assert [event["title"] for event in one if event["event"] == "stage"] == ["Scene 3"]
         assert "9" in failed(await talk.say("/story recap 9"))
         assert "3 scenes" in texts(await talk.say("/story show"))
 

@@ -26,6 +26,7 @@ from bot.works.story.world.order import next_in_order
 from bot.works.story.world.so_far import LATEST, STRETCH, Tiers, most_chars, size
 
 if TYPE_CHECKING:
+    from bot.words import Words
     from bot.works.story.log.logs import Logs
     from bot.works.story.log.story import Story
     from bot.works.story.log.turn import Turn
@@ -81,7 +82,7 @@ class Recap:
         if correction := _CORRECTION.fullmatch(request.text):
             corrected = partial(self._correct, request, *correction.groups(""))
             first, last = await run.step("corrected", corrected, list[int])
-            yield Stage("recap", say("story.recap", first=first, last=last))
+            yield Stage("recap", _scenes(say, first, last))
             yield Text(say("story.recap_corrected"))
             return
         whole = request.verb == "recap" and not request.text.strip() and not request.options.get("words")
@@ -92,7 +93,7 @@ class Recap:
             return
         since = await run.step("since", lambda: self._since(request), Since)
         plan = since.taken
-        yield Stage("recap", say("story.recap", first=since.first, last=plan.n))
+        yield Stage("recap", _scenes(say, since.first, plan.n))
         if plan.writer is None or plan.demo:
             yield Notice(say("story.no_recap"))
             return
@@ -120,7 +121,7 @@ class Recap:
             )
             for part in parts
         ]
-        return [say("story.recap", first=1, last=story.length), *lines]
+        return [_scenes(say, 1, story.length), *lines]
 
     async def _correct(self, request: Request, first: str, last: str, text: str) -> list[int]:
         """Replace a part of the story so far by a person's text. Raises UserError."""
@@ -259,6 +260,10 @@ def _briefly(turn: Turn, chars: int) -> str:
     extracted = turn.extracted
     text = extracted.summary if extracted is not None and extracted.summary else _whole(turn)
     return text if len(text) <= chars else text[:chars].rsplit(" ", 1)[0] + " …"
+
+
+def _scenes(say: Words, first: int, last: int) -> str:
+    return say("story.scene", n=first) if first == last else say("story.recap", first=first, last=last)
 
 
 def point_in_time(point: str, now: datetime, locale: str) -> datetime | None:
