@@ -15,6 +15,7 @@ from bot.events import Attachment, Author, Choices, Event, OptionValue, Request,
 from bot.work import Run
 from bot.works.privacy.work import FILE, without_words
 from tests.fakes.scripted_app import Recorder, Script, asked, open_scripted
+from tests.works.schedule.test_calendar import row
 from tests.works.test_deleting import words_in
 
 ANA, BIA = Author("ana", "Ana Quaresma"), Author("bia", "Bia Lisboa", admin=True)
@@ -136,12 +137,14 @@ async def test_the_export_has_all_of_the_askers_words_and_nobody_elses(tmp_path:
 async def test_the_bot_asks_before_it_deletes(tmp_path: Path) -> None:
     conversations = await opened(tmp_path, asyncio.Event())
     try:
+        await conversations.app.records.schedules.add(row("dice"))
         events = await conversations.privacy("delete", "delete")
         text = "".join(event.text for event in events if isinstance(event, Text))
         (choices,) = [event for event in events if isinstance(event, Choices)]
         assert [choice.command for choice in choices.choices] == ["/privacy delete --yes", ""]
         assert "2 conversas suas" in text, "Ana has set Portuguese"
         assert "o texto de 3 pedidos" in text
+        assert "1 publicação sua agendada" in text
         assert [row["payload"]["text"] for row in (await conversations.export("export"))["inbox"]][:1] == [
             "the quokka"
         ]

@@ -26,7 +26,16 @@ if TYPE_CHECKING:
     from storage.people import Rows
 
 FILE: Final = "sutradhar-my-data.json"
-COUNTED: Final = ("sessions", "inbox", "exchanges", "councils", "scripts", "settings", "feedback")
+COUNTED: Final = (
+    "sessions",
+    "inbox",
+    "exchanges",
+    "councils",
+    "scripts",
+    "schedules",
+    "settings",
+    "feedback",
+)
 """Tables whose rows are counted in messages: people know these."""
 SECRET: Final = "origin"
 """The column of a request that says where its answer goes, with a token that allows writing there."""
