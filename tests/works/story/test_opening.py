@@ -142,7 +142,8 @@ async def test_two_threads_that_play_one_branch_at_once_do_not_mix_turns(
             for request in asked
             if request.verb == "act"
         }
-        played = await talk.app.works["story"].table._logs.here(Place("terminal", "local", "terminal", "t"))  # type: ignore[attr-defined]
+        terminal = Place("terminal", "local", "terminal", "t")
+        played = await talk.app.works["story"].table._logs.played_in(terminal)  # type: ignore[attr-defined]
         told = [turn.act.text for turn in played.story.current_turns[2:]]
         assert sorted(told) == sorted(text for text, said in shown.items() if "number" in said)
         assert all("number" in said or "another thread" in said for said in shown.values())

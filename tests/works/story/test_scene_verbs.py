@@ -312,7 +312,8 @@ async def test_many_turns_by_three_players_come_in_order_and_once(tmp_path: Path
         assert {await ticket.wait() for ticket in tickets} == {"done"}
         taken = [re.findall(r"This is turn (\d+)\.", last(asked))[-1] for asked in writer.scenes[1:]]
         assert taken == [str(n) for n in range(turns)]
-        played = await talk.app.works["story"].table._logs.here(Place("terminal", "local", "terminal", "t"))  # type: ignore[attr-defined]
+        terminal = Place("terminal", "local", "terminal", "t")
+        played = await talk.app.works["story"].table._logs.played_in(terminal)  # type: ignore[attr-defined]
         assert [turn.act.text for turn in played.story.current_turns[1:]] == [
             f"This is turn {n}." for n in range(turns)
         ]
