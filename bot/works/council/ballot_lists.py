@@ -105,7 +105,7 @@ def listed(lines: Sequence[str], at: int, tail: str) -> tuple[list[Item], int, i
 
 def with_number(line: str) -> str:
     """The line with a number for its place: "First place: Response C" becomes "1. Response C"."""
-    line = _JOINT.sub(r"\1", _HEADING.sub("", line))
+    line = _JOINT.sub(_first, _HEADING.sub("", line))
     line = _ROMAN.sub(lambda roman: f"{roman[1]}{_ROMANS.index(roman[2]) + 1}", line)
     line = _NUMERAL.sub(lambda numeral: f"{numeral[1]}{'一二三四五六七八九十'.index(numeral[2]) + 1}", line)
     if (cardinal := _CARDINAL.match(line)) is not None:
@@ -116,6 +116,11 @@ def with_number(line: str) -> str:
     if match is None:
         return line
     return f"{match[1].replace('#', '')}{ordinal(match[2])}. {line[match.end() :].lstrip(' :=.)–—-')}"
+
+
+def _first(match: re.Match[str]) -> str:
+    """The first group. The template "\\1" takes ten times as long, because it is looked up by the whole pattern."""
+    return match[1]
 
 
 def joined(lines: Sequence[str]) -> list[str]:
