@@ -406,6 +406,10 @@ def _check(verb: Verb, options: dict[str, OptionValue], text: str, asks: bool) -
     """Raise UserError if something required is missing and `asks` does not add it, or if there is too much."""
     if verb.argument is None and (text or (asks and not verb.form)):
         raise UserError("commands.too_many", verb=verb.path, value=text or "…")
+    if verb.argument and verb.argument.kept and meant(text.rstrip("0123456789 "), "sub_verb"):
+        known = partial(_options, verb.options)
+        key = "commands.no_sub_verb" if verb.options else "commands.no_sub_verb_only"
+        raise UserError(key, verb=verb.path, name=text, example=verb.example_in, known=known)
     asks = asks and not (verb.argument is not None and verb.argument.many)
     missing = [
         f"--{option.name}" for option in verb.missing(options) if not (asks and option.name in verb.form)

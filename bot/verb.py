@@ -56,7 +56,8 @@ class Argument:
 
     The text becomes Request.text; a list becomes the option `name`. `kind`, `choices`, `completes` and `most` are as an
     option's; a "channel" is chosen if the platform has a list of its channels. `terse`: no word of the text begins with
-    two hyphens; see `rejects_dashes`.
+    two hyphens; see `rejects_dashes`. `kept`: the text is stored as it is, so "add" or "remove 3", which name no text,
+    are refused.
     """
 
     name: str
@@ -68,6 +69,7 @@ class Argument:
     completes: str = ""
     most: int | None = None
     terse: bool = False
+    kept: bool = False
 
     @property
     def limit(self) -> int:

@@ -59,7 +59,7 @@ VERBS: tuple[Verb, ...] = (
     _verb(
         "criteria",
         "Is it true, and does it give its reasons?",
-        Argument("text", "verbs.arg_criteria", required=False, most=1_000),
+        Argument("text", "verbs.arg_criteria", required=False, most=1_000, kept=True),
         sets=True,
     ),
     _verb(

@@ -55,7 +55,7 @@ VERBS: tuple[Verb, ...] = (
     _verb(
         "house",
         '"Flanking gives +2 instead of advantage."',
-        Argument("rule", "verbs.arg_rule", required=False, most=4_000),
+        Argument("rule", "verbs.arg_rule", required=False, most=4_000, kept=True),
         (
             Option("change", "verbs.option_change_rule", "number", most=9_999),
             Option("remove", "verbs.option_remove_rule", "number", most=9_999),

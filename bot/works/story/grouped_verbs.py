@@ -146,7 +146,7 @@ GROUPED: Final = (
     _secret(
         "plan",
         "The keeper of the lamp is Mira's father.",
-        Argument("text", "verbs.arg_plan", required=False, most=NOTE_CHARS),
+        Argument("text", "verbs.arg_plan", required=False, most=NOTE_CHARS, kept=True),
         (
             Option("tell", "verbs.option_tell", "number", most=1_000),
             Option("remove", "verbs.option_remove_entry", "number", most=1_000),

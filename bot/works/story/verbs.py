@@ -110,7 +110,14 @@ VERBS: tuple[Verb, ...] = (
     change(
         "cast",
         "Mira: a diver who fears the dark --style short, dry sentences",
-        Argument("character", "verbs.arg_character", required=False, completes="character", most=SHEET_CHARS),
+        Argument(
+            "character",
+            "verbs.arg_character",
+            required=False,
+            completes="character",
+            most=SHEET_CHARS,
+            kept=True,
+        ),
         (
             Option("about", "verbs.option_character_about", most=SHEET_CHARS, long=True),
             Option("style", "verbs.option_style", most=STYLE_CHARS),
@@ -134,12 +141,12 @@ VERBS: tuple[Verb, ...] = (
     change(
         "direct",
         "Slower; more weather, less talk.",
-        Argument("note", "verbs.arg_note", required=False, most=NOTE_CHARS),
+        Argument("note", "verbs.arg_note", required=False, most=NOTE_CHARS, kept=True),
     ),
     change(
         "remember",
         "The lamp must never go out.",
-        Argument("memory", "verbs.arg_memory", required=False, most=NOTE_CHARS),
+        Argument("memory", "verbs.arg_memory", required=False, most=NOTE_CHARS, kept=True),
         (Option("remove", "verbs.option_remove_number", "number", most=1_000),),
         group="memory",
     ),
