@@ -143,3 +143,22 @@ def test_no_portuguese_help_names_an_english_word_that_has_a_portuguese_one() ->
     for row in TABLE:
         told = help_text(words("pt"), row.path).replace(f"/{row.path}", "")
         assert not ENGLISH_CHOICES.search(told), row.path
+
+
+def test_a_word_for_a_change_is_no_text_to_store() -> None:
+    for line in (
+        "/rules house add",
+        "/rules house remove 3",
+        "/story remember listar",
+        "/story plan Add",
+        "/story cast new",
+        "/story arc remove 3",
+        "/story chapter novo",
+    ):
+        with pytest.raises(UserError) as refused:
+            parse(line)
+        assert refused.value.key == "commands.no_sub_verb", line
+    for line in ("/story direct remove", "/council criteria add"):
+        with pytest.raises(UserError, match="no_sub_verb_only"):
+            parse(line)
+    assert parse("/rules house Add the proficiency bonus.").text == "Add the proficiency bonus."

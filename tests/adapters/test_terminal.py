@@ -292,10 +292,17 @@ async def test_a_changed_stage_is_shown_exactly_once_more(tmp_path: Path) -> Non
     outbox = FakeOutbox()
     await shown(tmp_path, Stage("answer", "Answer"), Text("It may."), outbox=outbox)
     seen = []
-    for contents in ((Text("Or not."),), (Text("Or not."),), (), ()):
+    or_not, gone = (Text("Or not."),), (Text("Gone."),)
+    for title, contents in (
+        ("Answer", or_not),
+        ("Answer", or_not),
+        ("Answer", ()),
+        ("Answer", ()),
+        ("", gone),
+    ):
         paper = Paper()
         view = TerminalView(paper, Stages(outbox, "local", "run-0"), words("en"), tmp_path, hold=True)
-        await view.change(Changed("run-0", "answer", "Answer", contents))
+        await view.change(Changed("run-0", "answer", title, contents))
         await view.change(Changed("run-0", "never shown", "Answer", (Text("Nobody."),)))
         seen.append([line for line in paper.lines if line])
     assert seen == [
@@ -303,6 +310,7 @@ async def test_a_changed_stage_is_shown_exactly_once_more(tmp_path: Path) -> Non
         [],
         ["▍ Answer  (taken back)"],
         [],
+        ["▍  (changed: this is the new text)", "Gone."],
     ]
 
 

@@ -78,7 +78,7 @@ async def test_they_come_before_the_book_and_open_as_sources(ask: Asker, tmp_pat
     assert RULE in "".join(event.text for event in seen if isinstance(event, Text))
     await rules(ask, remove=1)
     gone = await ask.perform(ask.request("rules", "see", "1", HERE, ANA))
-    assert "has just removed house rule 1" in "".join(
+    assert "House rule 1 has been removed" in "".join(
         event.text for event in gone if isinstance(event, Failed)
     )
 

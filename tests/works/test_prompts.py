@@ -119,7 +119,9 @@ async def test_a_path_is_read_only_in_the_terminal(say: Space, tmp_path: Path) -
 
 
 async def test_a_file_that_cannot_be_read_is_named(say: Space, tmp_path: Path) -> None:
-    assert "gone.yml can't be read" in await say("edit", "rag", options={"file": str(tmp_path / "gone.yml")})
+    assert "gone.yml: this file does not exist" in await say(
+        "edit", "rag", options={"file": str(tmp_path / "gone.yml")}
+    )
     (tmp_path / "bytes.yml").write_bytes(b"\xff\xfe\x00")
     assert "can't be read" in await say("edit", "rag", options={"file": str(tmp_path / "bytes.yml")})
 

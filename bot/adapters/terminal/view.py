@@ -238,7 +238,7 @@ class TerminalView:
             return
         ink, key = self._screen.ink, "terminal.changed" if changed.contents else "terminal.withdrawn"
         await self._write(
-            ["", ink(f"▍ {clean(changed.title)}", BOLD, BLUE) + ink(f"  ({self._say(key)})", YELLOW)]
+            ["", ink(f"▍ {clean(changed.title)}".rstrip(), BOLD, BLUE) + ink(f"  ({self._say(key)})", YELLOW)]
         )
         if changed.speaker is not None:
             await self._write([self._name(changed.speaker)])

@@ -46,13 +46,13 @@ VERBS: tuple[Verb, ...] = (
     ),
     _verb(
         "members",
-        'openai:model-a effort=high, local:model-b persona="a sceptic"',
+        'openai:model-a effort=high, ollama:model-b persona="a sceptic"',
         Argument("list", "verbs.arg_members", required=False, completes="model", most=4_000),
         sets=True,
     ),
     _verb(
         "chair",
-        "openai:model-a, local:model-b",
+        "openai:model-a, ollama:model-b",
         Argument("models", "verbs.arg_chair", required=False, completes="model", most=4_000),
         sets=True,
     ),

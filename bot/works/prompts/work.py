@@ -109,6 +109,8 @@ def _given(request: Request, typed: str) -> str:
         try:
             with Path(named).open("rb") as file:
                 data = file.read(4 * LONGEST + 1)
+        except FileNotFoundError:
+            raise UserError("library.file_missing", name=Path(named).name) from None
         except OSError as error:
             raise UserError("prompts.file", file=Path(named).name, reason=error.strerror) from error
         return _decoded(data, Path(named).name)

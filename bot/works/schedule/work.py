@@ -164,7 +164,10 @@ class Scheduling:
         name, text = say(f"schedule.is_{row.kind}"), " ".join(row.text.split())
         parts = [f"**{name}** ({code(row)})", shown(_clock(row.next_at, rule.zone), rule.zone, say)]
         parts += [again(rule, say)] if rule.every else []
-        parts += [text if len(text) <= QUOTED else f"{text[:QUOTED]}…"] if text else []
+        if (
+            text and row.kind != "recap"
+        ):  # its text is a span for /story recap, which the repetition already says
+            parts.append(text if len(text) <= QUOTED else f"{text[:QUOTED]}…")
         return "- " + " · ".join(parts)
 
     async def _remove(self, run: Run) -> AsyncGenerator[Event, None]:

@@ -211,7 +211,7 @@ GROUPED: Final = (
     change(
         "arc",
         "the door is found | the tower floods; Bo is lost | the door is shut",
-        Argument("milestones", "verbs.arg_arc", required=False, most=LINE_CHARS),
+        Argument("milestones", "verbs.arg_arc", required=False, most=LINE_CHARS, kept=True),
         (Option("write", "verbs.option_write_arc", "number", most=15, asks=True), PRIVATE),
         guarded=True,
         group="world",
@@ -219,7 +219,7 @@ GROUPED: Final = (
     change(
         "chapter",
         "The lower stairs --events 'the bell is found; the lamp goes out'",
-        Argument("title", "verbs.arg_chapter", required=False, most=TITLE_CHARS),
+        Argument("title", "verbs.arg_chapter", required=False, most=TITLE_CHARS, kept=True),
         (
             Option("location", "verbs.option_location", completes="location", most=TEXT_CHARS),
             Option("time", "verbs.option_time", most=TEXT_CHARS),

@@ -76,7 +76,8 @@ class VoiceWork:
                 name = channels.where(request) if channels is not None else ""
                 return say("voice.says_in", channel=name) if name else say("voice.says_here")
             case "stop" if reader is not None:
-                return say("voice.stopped", n=await reader.stop(request))
+                n = await reader.stop(request)
+                return say("voice.stopped" if n else "voice.nothing_waits", n=n)
             case "skip" if reader is not None:
                 return say("voice.skipped" if await reader.skip(request) else "voice.nothing_waits")
         if channels is None:

@@ -216,12 +216,14 @@ async def test_its_author_can_make_list_and_delete_a_schedule(tmp_path: Path, re
         code = run[-6:]
         [kept] = await app.records.schedules.by_author("local", "ana")
         assert (kept.next_at, kept.text) == (datetime(2027, 1, 8, 19, 0, tzinfo=UTC), "Bring dice")
+        await ask(app, "recap", when="2027-01-08 19:00", every="week")
         listed = await ask(app, "list")
+        assert not any("7 days" in str(event) for event in recorder.events[listed]), "“every week” says it"
         assert any(code in event.text for event in recorder.events[listed] if isinstance(event, Text))
         refused = await ask(app, "remove", code, "bia")
         assert any(isinstance(event, Failed) for event in recorder.events[refused])
         await ask(app, "remove", code, "dona", admin=True)
-        assert not await app.records.schedules.by_author("local", "ana")
+        assert [row.kind for row in await app.records.schedules.by_author("local", "ana")] == ["recap"]
 
 
 async def test_a_conversation_has_a_limited_number_of_schedules(tmp_path: Path, recorder: Recorder) -> None:

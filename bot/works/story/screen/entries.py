@@ -76,7 +76,7 @@ def is_master(story: Story, author: Author) -> bool:
 def check_master(story: Story, author: Author) -> None:
     """Raises UserError for everybody but the game master."""
     if not is_master(story, author):
-        raise UserError("story.only_gm")
+        raise UserError("story.only_gm" if leader(story) else "story.gm_nobody")
 
 
 def entry_of(story: Story, n: object, *kinds: str) -> Entry:

@@ -128,7 +128,7 @@ class SheetVerbs:
         if name := str(options.get("of") or "").strip():
             character, rest = cast.find(story, name), request.text.strip()
             if not character:
-                raise UserError("story.no_character_of", name=name[:60], names=", ".join(story.cast) or "…")
+                raise _not_in_cast(story, name)
         else:
             character, rest = named_character(story, request.text, request.author)
             if character and rest == " ".join(request.text.split()):
@@ -162,7 +162,9 @@ class SheetVerbs:
         played = await self._logs.writable(request)
         story = played.story
         if not character:
-            raise UserError("story.sheet_whose", names=", ".join(story.cast) or "…")
+            if not story.cast:
+                raise _not_in_cast(story, text.partition(" ")[0])
+            raise UserError("story.sheet_whose", names=", ".join(story.cast))
         check_may_change(story, request.author, character)
         if request.options.get("remove"):
             body: dict[str, Any] = {"name": character, "removed": True}
@@ -204,13 +206,19 @@ def named_character(story: Story, text: str, author: Author) -> tuple[str, str]:
         if character := next((name for name in story.cast if name_key(name) == key), ""):
             return character, " ".join(parts[count:])
     if parts and all(part.isalpha() for part in parts) and not template_of(story).field(text):
-        raise UserError("story.no_character_of", name=text[:60], names=", ".join(story.cast) or "…")
+        raise _not_in_cast(story, text)
     fight = story.initiative
     for fighter in fight.order if fight is not None else ():
         if f"{name_key(text)} ".startswith(f"{name_key(fighter.name)} "):
-            raise UserError("story.no_character_of", name=fighter.name, names=", ".join(story.cast) or "…")
+            raise _not_in_cast(story, fighter.name)
     own = own_character(story, author)
     return own, " ".join(parts)
+
+
+def _not_in_cast(story: Story, name: str) -> UserError:
+    if not story.cast:
+        return cast.unknown_error(name, [])
+    return UserError("story.no_character_of", name=name[:60], names=", ".join(story.cast))
 
 
 def _check_names(story: Story, character: str, text: str) -> None:
