@@ -23,7 +23,7 @@ from typing import Any, Final
 from benchmarks.figures import Figure
 from bot.events import UserError
 from bot.readers.sandbox import Sandbox
-from bot.works.story.exchange.passages import Whose
+from bot.works.story.exchange.passages import Destination
 from bot.works.story.exchange.reading import Strangers
 
 ROOT: Final = Path(__file__).resolve().parents[1]
@@ -124,7 +124,7 @@ async def stories() -> Iterator[Figure]:
         data = json.dumps(tree).encode()
         try:
             found: Any = await Strangers().found(
-                data, "a.json", Whose("local", "", "Ana"), lambda done, total: None
+                data, "a.json", Destination("local", "", "Ana"), lambda done, total: None
             )
         except UserError as error:
             rows.append(Figure(f"{name}: passages of {len(said)}", error.key, good=False))

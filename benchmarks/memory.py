@@ -49,9 +49,9 @@ from bot.works.story.log.nodes import Part
 from bot.works.story.log.story import Story, fold
 from bot.works.story.memory.indexed import NEAREST
 from bot.works.story.memory.memory import Memory
-from bot.works.story.memory.pieces import embedded
+from bot.works.story.memory.pieces import texts_to_embed
 from bot.works.story.memory.ranking import Query
-from bot.works.story.memory.vectors import PieceVectors, coded, decoded, nearest
+from bot.works.story.memory.vectors import PieceVectors, decode, encode, nearest
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -118,7 +118,7 @@ def texts_of(story: Story) -> list[str]:
     return [
         text
         for at in range(len(path))
-        for pieces in embedded(story, path, at).values()
+        for pieces in texts_to_embed(story, path, at).values()
         for texts in pieces
         for text in texts
     ]
@@ -242,7 +242,7 @@ def near(log: Kept, cached: CachedVectors) -> Iterator[Figure]:
     """How many of the texts nearest by float vectors the packed vectors also find."""
     texts = texts_of(log.story)  # two of each line
     vectors = cached.passages(texts).reshape(len(texts) // 2, 2, -1).mean(axis=1)
-    rows, every = coded(vectors), np.ones(len(vectors), dtype=np.bool_)
+    rows, every = encode(vectors), np.ones(len(vectors), dtype=np.bool_)
     held = PieceVectors(rows.shape[1])
     held.add(range(len(rows)), rows)
     for k in (50, NEAREST):
@@ -251,7 +251,7 @@ def near(log: Kept, cached: CachedVectors) -> Iterator[Figure]:
             query = cached.query(query_row.query)
             best = set(np.argsort(-(vectors @ query), kind="stable")[:k].tolist())
             likely = held.likely(query, every)
-            near_it = nearest(query, held.pieces(likely), decoded(rows[likely], len(query)), k)
+            near_it = nearest(query, held.pieces(likely), decode(rows[likely], len(query)), k)
             shares.append(len(best & near_it.keys()) / k)
         yield Figure(f"of the {k} nearest of {len(vectors):,} vectors, found", f"{mean(shares):.3f}")
 
@@ -300,7 +300,7 @@ class Made:
 
     async def of(self, space: str, story: str, name: str, nodes: Sequence[str]) -> dict[str, bytes]:
         """Stored vectors, read in batches."""
-        return {node: b"\1" + coded(self.passages([node])).tobytes() for node in nodes}
+        return {node: b"\1" + encode(self.passages([node])).tobytes() for node in nodes}
 
 
 def resident() -> float:

@@ -33,9 +33,9 @@ from bot.works.story.config import RecallConfig
 from bot.works.story.log.nodes import Part
 from bot.works.story.log.story import Story, fold
 from bot.works.story.memory.memory import Memory, by_sentence
-from bot.works.story.memory.pieces import embedded, paragraphs
+from bot.works.story.memory.pieces import paragraphs, texts_to_embed
 from bot.works.story.memory.ranking import Query
-from bot.works.story.memory.vectors import coded
+from bot.works.story.memory.vectors import encode
 from storage.db import Database
 from storage.stories import Spot, Stories
 from storage.story_vectors import StoryVectors
@@ -84,13 +84,13 @@ def _story(lines: list[str], pieces: int) -> Story:
 def _stored(story: Story, file: Path, name: str) -> tuple[int, int]:
     """Store a vector for each sentence; returns the number of vectors, and their bytes."""
     chance, path, vectors = np.random.default_rng(3), story.path[: story.length], 0
-    some = coded(chance.standard_normal((10_000, Made.dimensions)).astype(np.float32) / Made.dimensions**0.5)
+    some = encode(chance.standard_normal((10_000, Made.dimensions)).astype(np.float32) / Made.dimensions**0.5)
     with sqlite3.connect(file) as connection:
         before = _bytes(connection)
         for first in range(0, len(path), NODES):
             rows = []
             for at in range(first, min(first + NODES, len(path))):
-                for id, texts in embedded(story, path, at).items():
+                for id, texts in texts_to_embed(story, path, at).items():
                     counts = list(map(len, texts))
                     own = some[chance.integers(0, len(some), sum(counts))].copy()
                     # No two are alike: the first numbers of each are its own.

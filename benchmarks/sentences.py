@@ -31,12 +31,12 @@ from bot.retrieval.centred import Centred
 from bot.retrieval.rerank import ColBERT
 from bot.works.story.command_line import PIECES, scores_of
 from bot.works.story.log.story import Story
-from bot.works.story.memory.history import History, built
+from bot.works.story.memory.history import History, build
 from bot.works.story.memory.index import Pieces
 from bot.works.story.memory.indexed import NEAREST, Near
-from bot.works.story.memory.pieces import about, pieces_of, sentences
+from bot.works.story.memory.pieces import pieces_of, sentences, time_and_place
 from bot.works.story.memory.ranking import Query
-from bot.works.story.memory.recalled import Recalled, found
+from bot.works.story.memory.recalled import Recalled, best_pieces
 from bot.works.story.memory.vectors import outstanding
 from bot.works.story.world import state
 
@@ -65,7 +65,7 @@ class Asked:
 
 def history_of(story: Story) -> History:
     path = story.path[: story.length]
-    return built(Pieces("en"), None, 0, story, path, story.seq)
+    return build(Pieces("en"), None, 0, story, path, story.seq)
 
 
 @cache  # a search keeps what it made of a list by its identity
@@ -76,7 +76,7 @@ def texts_of(asked: Asked, *, by_sentence: bool) -> tuple[list[str], NDArray[np.
     for at, turn in enumerate(path):
         chapter = state.title_at(titles, at)
         for node, pieces in pieces_of(story.turns[turn], chapter).items():
-            own = asked.history.pieces.index.of(node, about(story.turns[turn], chapter))
+            own = asked.history.pieces.index.of(node, time_and_place(story.turns[turn], chapter))
             for number, piece in zip(own or (), pieces, strict=True):
                 parts = sentences(piece.text) if by_sentence else [piece.prefixed]
                 texts += parts
@@ -134,7 +134,7 @@ def recalled(asked: Asked, question: str, near: Mapping[int, Near], *, words: bo
     """What is found; without words in the order of the vectors."""
     if words:
         by, turns = LINES if asked.of_lines else WORDS, asked.story.turns
-        return found(asked.history, Query(question), by, near, turns, PIECES, frozenset())
+        return best_pieces(asked.history, Query(question), by, near, turns, PIECES, frozenset())
     history, pieces = asked.history, list[Recalled]()
     for number, (score, _) in near.items():
         node, part = history.pieces.index.node_of(number)

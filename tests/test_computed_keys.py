@@ -31,7 +31,7 @@ from bot.works.council.values import ReadFrom
 from bot.works.library.jobs import PHASES
 from bot.works.privacy.work import COUNTED
 from bot.works.settings.channels import OF_CHANNELS
-from bot.works.story.exchange.kept import ASKED
+from bot.works.story.exchange.library import ASKED
 from bot.works.story.log.nodes import KINDS as MEMORIES
 from bot.works.story.log.nodes import MODES, RATINGS
 from bot.works.story.memory.branch import Reason

@@ -44,7 +44,7 @@ from bot.works.story.extraction import attribution
 from bot.works.story.scene.choices import read_choices, struck_out
 from bot.works.story.turn import dice
 from bot.works.story.turn.refusal import is_refusal, may_become_refusal
-from bot.works.story.turn.scene_verbs import people
+from bot.works.story.turn.scene_verbs import parse_cast
 from bot.works.story.world.key_pattern import pattern_of
 from bot.works.story.world.lore_text import fill_macros
 from bot.works.story.world.lorebook import LoreEntry, triggered
@@ -178,7 +178,7 @@ PARSERS: dict[str, Callable[[str], object]] = {
     "what a lorebook is called up by": called_up,
     "a lorebook's text": lambda text: fill_macros(text, user="a", char="b", seed="1"),
     "choices": lambda text: read_choices(text, 3),
-    "a cast in a line": people,
+    "a cast in a line": parse_cast,
     "a scene that is struck out": struck_out,
     "a refusal": lambda text: (is_refusal(text), may_become_refusal(text)),
     "what is narrated": lambda text: Narration("en").feed(text[: LENGTH // 2]),

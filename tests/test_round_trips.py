@@ -21,11 +21,11 @@ from bot.works.script.export import fountain as as_fountain
 from bot.works.script.model import Script, script
 from bot.works.story.exchange import card, png
 from bot.works.story.exchange.card import Card
-from bot.works.story.exchange.json_export import exported
-from bot.works.story.exchange.json_import import Imported, imported
+from bot.works.story.exchange.json_export import export_json
+from bot.works.story.exchange.json_import import Imported, read_story
 from bot.works.story.exchange.lorebook import Lorebook, world_info
-from bot.works.story.exchange.numbers import written
-from bot.works.story.exchange.reading import found_in
+from bot.works.story.exchange.numbers import dump
+from bot.works.story.exchange.reading import read_file
 from bot.works.story.exchange.sillytavern import sillytavern
 from bot.works.story.log.nodes import Part, lineage
 from bot.works.story.log.story import Story, fold
@@ -88,7 +88,7 @@ def _script_out(made: Script) -> tuple[str, bytes]:
 
 def _story_in(name: str, data: bytes) -> Imported:
     own = name.endswith(".sutradhar.json")
-    found = imported(data, name, WHOSE.space) if own else found_in(data, name, WHOSE)
+    found = read_story(data, name, WHOSE.space) if own else read_file(data, name, WHOSE)
     assert isinstance(found, Imported)
     return found
 
@@ -119,7 +119,7 @@ def _of_story(found: Imported) -> Kept:
 
 
 def _json_out(found: Imported) -> tuple[str, bytes]:
-    return "again.sutradhar.json", exported(found.story, found.branches, found.nodes).encode()
+    return "again.sutradhar.json", export_json(found.story, found.branches, found.nodes).encode()
 
 
 def _chat_out(found: Imported) -> tuple[str, bytes]:
@@ -129,7 +129,7 @@ def _chat_out(found: Imported) -> tuple[str, bytes]:
 
 
 def _card_in(name: str, data: bytes) -> Card:
-    found = found_in(data, name, WHOSE)
+    found = read_file(data, name, WHOSE)
     assert isinstance(found, Card)
     return found
 
@@ -157,7 +157,7 @@ def _card_png(found: Card) -> tuple[str, bytes]:
 
 
 def _lore_in(name: str, data: bytes) -> Lorebook:
-    found = found_in(data, name, WHOSE)
+    found = read_file(data, name, WHOSE)
     assert isinstance(found, Lorebook)
     return found
 
@@ -168,7 +168,7 @@ def _of_lore(found: Lorebook) -> Kept:
 
 
 def _lore_out(found: Lorebook) -> tuple[str, bytes]:
-    return "world.json", written(world_info(found.entries, found.source)).encode()
+    return "world.json", dump(world_info(found.entries, found.source)).encode()
 
 
 BRANCHED = {

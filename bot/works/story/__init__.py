@@ -28,7 +28,7 @@ def make(resources: Resources, runs: Runs) -> Work:
     from bot.works.library import LibraryConfig
     from bot.works.story.exchange.exports import Exports
     from bot.works.story.exchange.imports import Imports
-    from bot.works.story.exchange.kept import KeptOfStories
+    from bot.works.story.exchange.library import LibraryVerbs
     from bot.works.story.extraction.extraction import Extraction
     from bot.works.story.extraction.summaries import Summaries
     from bot.works.story.log.logs import logs_of
@@ -50,9 +50,9 @@ def make(resources: Resources, runs: Runs) -> Work:
     from bot.works.story.table.versions import Versions
     from bot.works.story.turn import dice
     from bot.works.story.turn.cast_verbs import CastVerbs
+    from bot.works.story.turn.continuation import Continuation
     from bot.works.story.turn.edited_messages import EditedMessages
     from bot.works.story.turn.interview import Interview
-    from bot.works.story.turn.longer import Longer
     from bot.works.story.turn.outlines import Outlines
     from bot.works.story.turn.questions import Questions
     from bot.works.story.turn.recap import Recap
@@ -103,7 +103,7 @@ def make(resources: Resources, runs: Runs) -> Work:
         prose.read()
     if settings.sheets:
         read(settings.sheets)
-    buttons, screen = Buttons(logs), Screen(logs, dice.thrown)
+    buttons, screen = Buttons(logs), Screen(logs, dice.roll_typed)
     messages = Messages(uses_own_names)
     branches = BranchVerbs(logs, resources.records.sessions, runs, adults, buttons, messages)
     table = Table(logs, settings, Versions(logs, messages), branches, Notes(logs, presets, prose), messages)
@@ -118,7 +118,7 @@ def make(resources: Resources, runs: Runs) -> Work:
     )
 
     async def can_extract(request: Request) -> bool:
-        return extraction.able(resources.models.with_roles(await resources.settings.roles(request)))
+        return extraction.is_available(resources.models.with_roles(await resources.settings.roles(request)))
 
     return Stories(
         scene_verbs,
@@ -133,7 +133,7 @@ def make(resources: Resources, runs: Runs) -> Work:
         extraction,
         WorldVerbs(logs, uses_own_names, buttons),
         Questions(logs, scene_verbs, extraction),
-        Longer(logs, scene_verbs),
+        Continuation(logs, scene_verbs),
         Outlines(logs, scene_verbs),
         Interview(logs, scene_verbs),
         Imports(
@@ -150,7 +150,7 @@ def make(resources: Resources, runs: Runs) -> Work:
             logs, PartyVerbs(logs, settings), resources.records.schedules, settings, scene_verbs.votes_counted
         ),
         ProxiedNames(logs, resources.records.proxies),
-        KeptOfStories(logs, resources.records.story_library),
+        LibraryVerbs(logs, resources.records.story_library),
         SessionZero(logs, scene_verbs, resources.records.sessions, adults),
         screen,
         Trials(logs, scene_verbs, screen),

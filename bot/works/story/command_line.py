@@ -18,11 +18,11 @@ from bot.resources import Resources
 from bot.retrieval.evaluate import read_lines
 from bot.works.story.config import COMPONENTS, RecallConfig
 from bot.works.story.exchange.card import Card
-from bot.works.story.exchange.json_export import exported
+from bot.works.story.exchange.json_export import export_json
 from bot.works.story.exchange.json_import import LARGEST_MB, Imported
 from bot.works.story.exchange.lorebook import Lorebook, why_none
-from bot.works.story.exchange.passages import Whose
-from bot.works.story.exchange.reading import found_in, story_of, story_of_book
+from bot.works.story.exchange.passages import Destination
+from bot.works.story.exchange.reading import read_file, story_of, story_of_book
 from bot.works.story.log.logs import Logs
 from bot.works.story.memory.memory import Memory
 from bot.works.story.memory.ranking import Query
@@ -53,7 +53,7 @@ async def export_to(config: Config, space: str, name: str, file: Path) -> StoryR
         rows = await resources.stories.load(space, row.id)
         cards, _ = await resources.stories.cards.files(space, row.id, CARDS_MB * 1_000_000)
     assert rows is not None, "this process alone has the data folder"
-    text = await asyncio.to_thread(exported, *rows, cards)
+    text = await asyncio.to_thread(export_json, *rows, cards)
     try:
         await asyncio.to_thread(_write, file, text)
     except OSError as error:
@@ -73,13 +73,13 @@ async def import_file(
         data = await asyncio.to_thread(_beginning, file)
     except OSError as error:
         raise UserError("story.import_gone", file=file, reason=error.strerror or error) from error
-    imported = await asyncio.to_thread(found_in, data, file.name, Whose(space))
+    imported = await asyncio.to_thread(read_file, data, file.name, Destination(space))
     if isinstance(imported, Lorebook):
         if not imported.entries:
             raise UserError(why_none(imported), name=file.name)
-        imported = story_of_book(imported, file.name, Whose(space))
+        imported = story_of_book(imported, file.name, Destination(space))
     if isinstance(imported, Card):
-        imported = story_of(imported, Whose(space))
+        imported = story_of(imported, Destination(space))
     async with _resources(config) as resources:
         id = imported.story.id
         if await resources.stories.story(space, id) is None:

@@ -23,7 +23,7 @@ from storage.faults import StorageFault
 if TYPE_CHECKING:
     from bot.works.story.exchange.exports import Exports
     from bot.works.story.exchange.imports import Imports
-    from bot.works.story.exchange.kept import KeptOfStories
+    from bot.works.story.exchange.library import LibraryVerbs
     from bot.works.story.extraction.extraction import Extraction
     from bot.works.story.log.logs import Logs
     from bot.works.story.log.story import Story
@@ -39,9 +39,9 @@ if TYPE_CHECKING:
     from bot.works.story.table.safety import Safety
     from bot.works.story.table.table import Table
     from bot.works.story.turn.cast_verbs import CastVerbs
+    from bot.works.story.turn.continuation import Continuation
     from bot.works.story.turn.edited_messages import EditedMessages
     from bot.works.story.turn.interview import Interview
-    from bot.works.story.turn.longer import Longer
     from bot.works.story.turn.outlines import Outlines
     from bot.works.story.turn.questions import Questions
     from bot.works.story.turn.recap import Recap
@@ -78,7 +78,7 @@ class Stories:
     extraction: Extraction
     world: WorldVerbs
     questions: Questions
-    longer: Longer
+    longer: Continuation
     outlines: Outlines
     interview: Interview
     imports: Imports
@@ -86,7 +86,7 @@ class Stories:
     exports: Exports
     party: Party
     proxied: ProxiedNames
-    kept: KeptOfStories
+    kept: LibraryVerbs
     session_zero: SessionZero
     screen: Screen
     trials: Trials
@@ -135,7 +135,7 @@ class Stories:
             "interview": self.interview.run,
             "more": self.longer.run,
             "prompt": self.questions.prompts,
-            "context": self.questions.fullness,
+            "context": self.questions.window,
             "branches": self.branches.branches,
             "opened": self.branches.opened,
             "posted": self.table.posted,
@@ -172,14 +172,14 @@ class Stories:
             **dict.fromkeys(("screen", "plan", "roll", "reveal"), self.screen.run),
             "revealed": self.screen.revealed,
             "try": self.trials.run,
-            TRIED: self.trials.tried,
+            TRIED: self.trials.play,
             "overdue": self.party.overdue,
             **dict.fromkeys(("sheet", "apply"), self.sheets.run),
             "initiative": self.initiative.run,
             "missed": self.recap_verbs.recap,
             "edited": self.edited_messages.edited,
             "reword": self.edited_messages.answered,
-            **({"fork": self.branches.apart} if run.request.options.get("thread") else {}),
+            **({"fork": self.branches.fork_to_thread} if run.request.options.get("thread") else {}),
         }
         # With UNDER it is a button of an earlier release that settles a flagged scene.
         if verb in ("keep", "bring") and UNDER not in run.request.options:
@@ -236,7 +236,7 @@ class Stories:
         With `extracts`, a model extracts from scenes, and those that it has not read yet are left for later, since the
         vector of a scene includes what was found in it.
         """
-        until = self.extraction.settled(story, SHORT) if extracts else story.length
+        until = self.extraction.extracted_turns(story, SHORT) if extracts else story.length
         try:
             if story.length > SHORT:
                 await self.memory.learn(space, id, branch, story, until=until)

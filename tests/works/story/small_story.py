@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from bot.works.story.exchange.json_import import Imported, imported
+from bot.works.story.exchange.json_import import Imported, read_story
 
 TIME = "2026-03-04T05:06:07.000008+00:00"
 SMALL: dict[str, Any] = {
@@ -40,4 +40,4 @@ def file_of(tree: Any) -> bytes:
 
 
 def read(tree: Any) -> Imported:
-    return imported(file_of(tree), "story.json", "local")
+    return read_story(file_of(tree), "story.json", "local")

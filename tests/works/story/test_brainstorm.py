@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.works.story.turn.thought import ELEMENTS, Thought, read_thought
+from bot.works.story.turn.brainstorm import ELEMENTS, Brainstorm, read_brainstorm
 from tests.fakes.reply import Reply
 from tests.works.story.writer import START, Writer, choices, last, playing, texts
 
@@ -88,4 +88,4 @@ async def test_elements_go_into_the_story(tmp_path: Path, writer: Writer) -> Non
 def test_story_elements_are_parsed_from_a_models_text(
     text: str, ideas: list[str], elements: list[tuple[str, str, str]]
 ) -> None:
-    assert read_thought(text, 5) == Thought(ideas, elements)
+    assert read_brainstorm(text, 5) == Brainstorm(ideas, elements)

@@ -8,7 +8,7 @@ import pytest
 
 from bot.events import UserError
 from bot.works.story.turn.context import prompt
-from bot.works.story.turn.scene_verbs import people
+from bot.works.story.turn.scene_verbs import parse_cast
 from bot.works.story.world import cast
 from bot.works.story.world.cast import Character, NameRemover, parse_typed, read_characters
 from tests.fakes.reply import Body, Reply
@@ -40,7 +40,7 @@ def speakers(events: list[dict[str, object]]) -> list[object]:
     ],
 )
 def test_a_cast_is_listed_with_and_without_sheets(given: str, names: dict[str, str]) -> None:
-    assert {name: sheet["about"] for name, sheet in people(given)} == names
+    assert {name: sheet["about"] for name, sheet in parse_cast(given)} == names
 
 
 @pytest.mark.parametrize(

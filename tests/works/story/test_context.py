@@ -19,7 +19,7 @@ FRAME = Frame(
     "Your task: write the next scene.",
     tokens=20_000,
     answer=1_000,
-    begins="This is what it stands on.",
+    preamble="This is what it stands on.",
     lore=("The sea remembers names.",),
     recalled="<earlier>The keeper once drowned.</earlier>",
     pacing="Hurry.",
@@ -112,7 +112,7 @@ def test_the_same_story_gives_the_same_bytes() -> None:
 
 def test_another_task_shares_the_whole_prompt_of_the_scene() -> None:
     prompt = asked(told(8).story)
-    later = context.then(prompt, "The door opens.", "Your task now: choices.", answer=300)
+    later = context.follow_up(prompt, "The door opens.", "Your task now: choices.", answer=300)
     assert later.messages[: len(prompt.messages)] == prompt.messages
     assert [message.text for message in later.messages[-2:]] == ["The door opens.", "Your task now: choices."]
     assert later.system == prompt.system
@@ -137,7 +137,7 @@ def test_counting_all_lines_of_a_long_log_is_quick_on_each_turn() -> None:
     asked = context.prompt(story, FRAME)
     began = time.process_time()
     assert context.prompt(story, FRAME) == asked
-    told = context.parts(story, FRAME).told
+    told = context.parts(story, FRAME).full_turns
     assert time.process_time() - began < 0.6
     assert {story.path[-1], story.path[-20]} <= told
     assert story.path[0] not in told

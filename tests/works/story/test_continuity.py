@@ -136,4 +136,4 @@ def test_a_player_can_bring_somebody_back_to_life(turn: str, lives: bool) -> Non
     drowned = tale.turn("I row.", "The sea takes Bo.")
     dead = {"scene": tale.nodes[-1].id, "state": [{"name": "Bo", "dead": True}, {"name": "Mira"}]}
     tale.add("extracted", dead, drowned)
-    assert continuity.raised(turn, tale.story) == (["Bo"] if lives else [])
+    assert continuity.revived(turn, tale.story) == (["Bo"] if lives else [])

@@ -17,12 +17,12 @@ from bot.works.story.scene.choices import PreviousMessage, scene_changed
 from bot.works.story.turn.dice import (
     MOST_DICE,
     MOST_ROLLS,
+    DiceRequest,
     Roll,
-    Wanted,
     find,
     for_people,
     for_writer,
-    rolled,
+    roll_dice,
 )
 from tests.works.story.tale import Tale
 
@@ -33,37 +33,37 @@ SAY = {
 CHECK = Roll("1d20 + 4", "1d20 (12) + 4 = `16`", 16, 0, "Stealth", 15)
 
 ASKED = {
-    "[[2d6+3]]": Wanted("2d6+3"),
-    "I hit it [2d6+3] and run.": Wanted("2d6+3"),
-    "I hit it (roll 2d6+3 adv) and run.": Wanted("2d6+3", 1),
-    "Golpeio (rola 2d6+3 com vantagem) e corro.": Wanted("2d6+3", 1),
-    "roll 2d6+3": Wanted("2d6+3"),
-    "/roll 2d20kh1": Wanted("2d20kh1"),
-    "I roll 1d20 + 5 to climb the wall.": Wanted("1d20+5"),
-    "roll a d20": Wanted("d20"),
-    "I swing the axe, roll 1d20+5 with disadvantage.": Wanted("1d20+5", -1),
-    "> *roll 2d6+3*": Wanted("2d6+3"),
-    "rola 2d6+3": Wanted("2d6+3"),
-    "Eu rolo 1d20 − 1 para escalar.": Wanted("1d20-1"),
-    "Empurro a porta, rola 1d20+5 desvantagem!": Wanted("1d20+5", -1),
-    "Role: 4D6KH3": Wanted("4d6kh3"),
-    "1d20+5 adv": Wanted("1d20+5", 1),
-    "2d20kh1": Wanted("2d20kh1"),
-    "[1d20+5, dis]": Wanted("1d20+5", -1),
-    "[[(2d6+3)*2]]": Wanted("(2d6+3)*2"),
-    "[ (1d8,2d4)kh1 / 2 ]": Wanted("(1d8,2d4)kh1/2"),
-    "[1d%]": Wanted("1d%"),
-    "check Stealth dc 15": Wanted("1d20", 0, "Stealth", 15),
-    "check Stealth +4 dc 15 adv": Wanted("1d20+4", 1, "Stealth", 15),
-    "I crawl under the table. Check Sleight of Hand + 2 + 1d4, DC: 12.": Wanted(
+    "[[2d6+3]]": DiceRequest("2d6+3"),
+    "I hit it [2d6+3] and run.": DiceRequest("2d6+3"),
+    "I hit it (roll 2d6+3 adv) and run.": DiceRequest("2d6+3", 1),
+    "Golpeio (rola 2d6+3 com vantagem) e corro.": DiceRequest("2d6+3", 1),
+    "roll 2d6+3": DiceRequest("2d6+3"),
+    "/roll 2d20kh1": DiceRequest("2d20kh1"),
+    "I roll 1d20 + 5 to climb the wall.": DiceRequest("1d20+5"),
+    "roll a d20": DiceRequest("d20"),
+    "I swing the axe, roll 1d20+5 with disadvantage.": DiceRequest("1d20+5", -1),
+    "> *roll 2d6+3*": DiceRequest("2d6+3"),
+    "rola 2d6+3": DiceRequest("2d6+3"),
+    "Eu rolo 1d20 − 1 para escalar.": DiceRequest("1d20-1"),
+    "Empurro a porta, rola 1d20+5 desvantagem!": DiceRequest("1d20+5", -1),
+    "Role: 4D6KH3": DiceRequest("4d6kh3"),
+    "1d20+5 adv": DiceRequest("1d20+5", 1),
+    "2d20kh1": DiceRequest("2d20kh1"),
+    "[1d20+5, dis]": DiceRequest("1d20+5", -1),
+    "[[(2d6+3)*2]]": DiceRequest("(2d6+3)*2"),
+    "[ (1d8,2d4)kh1 / 2 ]": DiceRequest("(1d8,2d4)kh1/2"),
+    "[1d%]": DiceRequest("1d%"),
+    "check Stealth dc 15": DiceRequest("1d20", 0, "Stealth", 15),
+    "check Stealth +4 dc 15 adv": DiceRequest("1d20+4", 1, "Stealth", 15),
+    "I crawl under the table. Check Sleight of Hand + 2 + 1d4, DC: 12.": DiceRequest(
         "1d20+2+1d4", 0, "Sleight of Hand", 12
     ),
-    "check Stealth +4 dc 15 to get past him": Wanted("1d20+4", 0, "Stealth", 15),
-    "(check Ana's Stealth dc 15)": Wanted("1d20", 0, "Ana's Stealth", 15),
-    "I listen [check Perception -1 dc 10 dis] at the door.": Wanted("1d20-1", -1, "Perception", 10),
-    "teste Furtividade +4 cd 15 vantagem": Wanted("1d20+4", 1, "Furtividade", 15),
-    "Escuto à porta, teste de Percepção CD 12": Wanted("1d20", 0, "Percepção", 12),
-    "teste Prestidigitação +2 cd 15 com desvantagem para abrir o cofre": Wanted(
+    "check Stealth +4 dc 15 to get past him": DiceRequest("1d20+4", 0, "Stealth", 15),
+    "(check Ana's Stealth dc 15)": DiceRequest("1d20", 0, "Ana's Stealth", 15),
+    "I listen [check Perception -1 dc 10 dis] at the door.": DiceRequest("1d20-1", -1, "Perception", 10),
+    "teste Furtividade +4 cd 15 vantagem": DiceRequest("1d20+4", 1, "Furtividade", 15),
+    "Escuto à porta, teste de Percepção CD 12": DiceRequest("1d20", 0, "Percepção", 12),
+    "teste Prestidigitação +2 cd 15 com desvantagem para abrir o cofre": DiceRequest(
         "1d20+2", -1, "Prestidigitação", 15
     ),
 }
@@ -182,7 +182,7 @@ def test_impossible_dice_are_refused_with_a_sentence(turn: str, key: str) -> Non
         assert wanted == []
         return
     with pytest.raises(UserError) as refused:
-        rolled(wanted[0])
+        roll_dice(wanted[0])
     assert refused.value.key == f"story.dice_{key}"
     for say in SAY.values():
         sentence = say(refused.value.key, **refused.value.values)
@@ -192,7 +192,7 @@ def test_impossible_dice_are_refused_with_a_sentence(turn: str, key: str) -> Non
 
 def test_a_roll_is_its_dice_its_total_and_nothing_but_whole_numbers() -> None:
     for _ in range(100):
-        roll = rolled(Wanted("2d6+7/2"))
+        roll = roll_dice(DiceRequest("2d6+7/2"))
         dice = re.fullmatch(r"2d6 \(\**(\d)\**, \**(\d)\**\) \+ 7 // 2 = `(\d+)`", roll.shown)
         assert dice
         assert type(roll.total) is int
@@ -206,7 +206,7 @@ def test_advantage_uses_the_higher_of_two_rolls_and_disadvantage_the_lower(
     expression: str, advantage: int
 ) -> None:
     for _ in range(50):
-        roll = rolled(Wanted(expression, advantage))
+        roll = roll_dice(DiceRequest(expression, advantage))
         assert roll.expression.count("kh1" if advantage > 0 else "kl1") == 1
         if expression == "1d20+5":
             dice = [int(die) for die in re.findall(r"\d+", roll.shown.partition("(")[2].partition(")")[0])]
@@ -217,14 +217,14 @@ def test_advantage_uses_the_higher_of_two_rolls_and_disadvantage_the_lower(
 def test_a_natural_twenty_or_one_is_mentioned_but_decides_nothing() -> None:
     seen = {}
     for _ in range(500):
-        roll = rolled(Wanted("1d20-5", 0, "Stealth", 16))
+        roll = roll_dice(DiceRequest("1d20-5", 0, "Stealth", 16))
         seen[roll.natural] = roll
     assert set(seen) == {0, 1, 20}
     assert (seen[20].total, seen[20].success, seen[20].margin) == (15, False, -1)
     assert (seen[1].total, seen[1].success, seen[1].margin) == (-4, False, -20)
-    assert rolled(Wanted("3d6")).natural == 0
-    assert rolled(Wanted("1d20mi20")).natural == 20
-    assert {rolled(Wanted("2d20kh1", 1)).natural for _ in range(50)} == {0}
+    assert roll_dice(DiceRequest("3d6")).natural == 0
+    assert roll_dice(DiceRequest("1d20mi20")).natural == 20
+    assert {roll_dice(DiceRequest("2d20kh1", 1)).natural for _ in range(50)} == {0}
 
 
 def test_a_check_succeeds_from_its_dc_on() -> None:
@@ -270,7 +270,7 @@ def test_the_writer_gets_plain_data() -> None:
 def test_anything_in_brackets_is_rolled_or_refused(inside: str) -> None:
     for wanted in find(f"[[{inside}]] [{inside}] (roll {inside})\n{inside}"):
         with contextlib.suppress(UserError):
-            roll = rolled(wanted)
+            roll = roll_dice(wanted)
             assert type(roll.total) is int
             assert roll.shown
 

@@ -18,8 +18,8 @@ from hypothesis.stateful import precondition, rule
 
 from bot.events import UserError
 from bot.works.story.command_line import export_to, import_file
-from bot.works.story.exchange.json_export import FIELDS, WITHIN, exported
-from bot.works.story.exchange.json_import import Imported, imported
+from bot.works.story.exchange.json_export import FIELDS, WITHIN, export_json
+from bot.works.story.exchange.json_import import Imported, read_story
 from bot.works.story.log import nodes
 from bot.works.story.log.logs import Logs
 from bot.works.story.world.lorebook import LoreEntry
@@ -38,11 +38,11 @@ from tests.works.story.writer import START, Writer, playing
 
 async def copied(text: str, to: Database, space: str) -> tuple[Imported, str]:
     """Import an export into another database, and return the story and its new export."""
-    stories, found = Stories(to), imported(text.encode(), "story.json", space)
+    stories, found = Stories(to), read_story(text.encode(), "story.json", space)
     await stories.import_story(found.story, found.branches, found.nodes, found.bodies)
     whole = await stories.load(space, found.story.id)
     assert whole is not None
-    return found, exported(*whole)
+    return found, export_json(*whole)
 
 
 @cache
@@ -118,7 +118,7 @@ class Exchanged(Table):
     async def _there_and_back(self, db: Database) -> None:
         whole = await self.stories.load(self.here.space, self.story)
         assert whole is not None
-        text = exported(*whole)
+        text = export_json(*whole)
         for id in ('"ana"', "person-", "request-"):
             assert id not in text
         found, again = await copied(text, db, "elsewhere")
@@ -289,7 +289,7 @@ def test_a_thousand_scenes_are_imported_quickly() -> None:
     tree["nodes"], tree["branches"] = nodes, tree["branches"][:1]
     found = read(tree)
     began = time.process_time()
-    text = exported(found.story, found.branches, found.nodes)
+    text = export_json(found.story, found.branches, found.nodes)
     assert time.process_time() - began < 1
     assert len(json.loads(text)["nodes"]) == 3_000
 

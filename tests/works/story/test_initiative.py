@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from bot.events import UserError
-from bot.works.story.exchange.json_export import exported
-from bot.works.story.exchange.json_import import imported
+from bot.works.story.exchange.json_export import export_json
+from bot.works.story.exchange.json_import import read_story
 from bot.works.story.log.turn import Fighter, Initiative
 from bot.works.story.sheet.initiative import add, advance, delay, fighters, first_round, remove
 from tests.promises.talk import Talk
@@ -163,9 +163,9 @@ async def test_a_fight_has_buttons_and_is_exported_with_its_story(tmp_path: Path
         following = await talk.say(choices(shown)[0]["command"])
         assert "▶ **Rat** 3" in texts(following)
         _, file = await out(talk, "/story export --as json")
-        again = imported(file, "f.json", "local")
+        again = read_story(file, "f.json", "local")
         assert '"round": 1, "at": 1' in file.decode()
-        assert exported(again.story, again.branches, again.nodes).encode() == file
+        assert export_json(again.story, again.branches, again.nodes).encode() == file
         await talk.say("/story fork elsewhere --scene 1")
         await talk.say("/story initiative end")
         await talk.say("/story switch main")

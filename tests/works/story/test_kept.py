@@ -8,8 +8,8 @@ from typing import Any
 
 from bot.events import OptionValue, Place
 from bot.works.story.exchange.card import Card
-from bot.works.story.exchange.passages import Whose
-from bot.works.story.exchange.reading import found_in
+from bot.works.story.exchange.passages import Destination
+from bot.works.story.exchange.reading import read_file
 from bot.works.story.log.logs import logs_of, node
 from storage.people import People
 from tests.promises.talk import Talk
@@ -168,6 +168,6 @@ async def test_cards_are_imported_to_and_exported_from_the_library(tmp_path: Pat
         assert await out(talk, "/story export --as card --character mira") == ("Mira.png", picture)
         await talk.say("/story start A bell without a rope. --cast 'Bo: a cook'")
         name, drawn = await out(talk, "/story keep Bo --card")
-        card = found_in(drawn, name, Whose("local"))
+        card = read_file(drawn, name, Destination("local"))
         assert isinstance(card, Card)
         assert card.sheet["about"] == "a cook"

@@ -17,7 +17,7 @@ from bot.retrieval.embedding import Embedding
 from bot.works.story.config import RecallConfig, StoryConfig
 from bot.works.story.memory.memory import Memory
 from bot.works.story.memory.ranking import Query
-from bot.works.story.turn.turn_plan import TurnPlan, called_up
+from bot.works.story.turn.turn_plan import TurnPlan, applying_entries
 from bot.works.story.world.lore_timing import LoreTiming
 from bot.works.story.world.lorebook import LoreEntry
 from storage.db import Database
@@ -117,7 +117,7 @@ def test_meaning_and_keywords_share_one_budget_and_keywords_come_first() -> None
 
     def told(room: int, *near: str) -> list[str]:
         plan = TurnPlan(lore_tokens=room, lore=list(near))
-        found = called_up(entries, ["Of keya and keyb."], LoreTiming(), plan)
+        found = applying_entries(entries, ["Of keya and keyb."], LoreTiming(), plan)
         assert sum(text_tokens(entry.content) for entry in found) <= room
         return [entry.id for entry in found]
 

@@ -11,7 +11,7 @@ from typing import Any
 from bot.works.story.exchange.lorebook import lorebook_of, world_info
 from bot.works.story.scene.choices import read_choices
 from bot.works.story.turn.context import Frame, prompt
-from bot.works.story.turn.turn_plan import TurnPlan, called_up, searched
+from bot.works.story.turn.turn_plan import TurnPlan, applying_entries, lore_search
 from bot.works.story.world.lore_text import entry_of, fill_macros
 from bot.works.story.world.lorebook import LoreEntry, triggered
 from tests.works.story.tale import Tale
@@ -101,7 +101,7 @@ def test_macros_in_keys_are_filled_in_too() -> None:
         tale.add("lore", {"id": str(n), "entry": {"keys": [key], "content": f"Entry {n}.", **seconds}})
     turn = tale.add("act", {"mode": "act", "text": "Mira sees that Bo runs.", "name": "Ana"})
     plan = TurnPlan(turn=turn, lore_tokens=999)
-    assert [entry.id for entry in called_up(*searched(tale.story, plan), plan)] == ["0", "2"]
+    assert [entry.id for entry in applying_entries(*lore_search(tale.story, plan), plan)] == ["0", "2"]
 
 
 def test_choices_are_parsed_from_json_and_from_half_bold_lines() -> None:

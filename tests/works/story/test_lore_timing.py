@@ -15,7 +15,7 @@ from bot.works.story.log.nodes import Part
 from bot.works.story.log.story import Story, fold
 from bot.works.story.turn.context import Frame
 from bot.works.story.turn.context import prompt as prompt_of
-from bot.works.story.turn.turn_plan import TurnPlan, called_up, searched
+from bot.works.story.turn.turn_plan import TurnPlan, applying_entries, lore_search
 from bot.works.story.world.lore_text import entry_of
 from bot.works.story.world.lore_timing import is_timed, lore_timing
 from tests.works.story.tale import Tale
@@ -39,7 +39,7 @@ def kept(*rows: dict[str, Any]) -> Tale:
 
 def told(story: Story, turn: str, plan: TurnPlan = PLAN) -> list[str]:
     plan = replace(plan, turn=turn)
-    return [entry.id for entry in called_up(*searched(story, plan), plan)]
+    return [entry.id for entry in applying_entries(*lore_search(story, plan), plan)]
 
 
 def played(tale: Tale, text: str) -> list[str]:

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from bot.events import Author, Place, Request
 from bot.kind import Typed
-from bot.works.story.exchange.json_export import exported
-from bot.works.story.exchange.json_import import imported
+from bot.works.story.exchange.json_export import export_json
+from bot.works.story.exchange.json_import import read_story
 from storage.stories import Spot
 from tests.fakes.wires import WIRES
 from tests.promises.talk import settings, talking
@@ -56,7 +56,7 @@ async def test_an_imported_story_is_anybodys_until_somebody_opens_it(tmp_path: P
         (row,) = await stories.all("local")
         whole = await stories.load("local", row.id)
         assert whole is not None
-        copy = imported(exported(*whole).encode(), "story.json", "local")
+        copy = read_story(export_json(*whole).encode(), "story.json", "local")
         await stories.import_story(copy.story, copy.branches, copy.nodes, copy.bodies)
         hers = Spot("local", "terminal", "terminal", "hers")
         assert copy.story.id in [story.id for story in await stories.open_to("local", "bia", hers)]

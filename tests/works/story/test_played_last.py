@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.story import kept
-from bot.works.story.turn.context import SUMS, Frame, prompt
+from bot.works.story.turn.context import COUNTED_SEQ, Frame, prompt
 from bot.works.story.turn.played_last import LEAST
 from bot.works.story.world import state
 from tests.fakes.wires import WIRES
@@ -26,7 +26,7 @@ async def test_the_story_played_last_is_prepared_without_a_model_call(tmp_path: 
             assert talk.app is not None
             logs = talk.app.works["story"].logs  # type: ignore[attr-defined]
             async with asyncio.timeout(60):
-                while SUMS not in (await logs.story("local", "story", "story")).kept:
+                while COUNTED_SEQ not in (await logs.story("local", "story", "story")).kept:
                     await logs.stories.played_last(1)  # each look lets it go on
             assert not writer.scenes
         async with talking(config, thread="bench"):

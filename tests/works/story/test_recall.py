@@ -12,7 +12,7 @@ import pytest
 
 from bot.budget import text_tokens
 from bot.prompts import PromptFile
-from bot.works.story.turn.recap import OWN_TURN, Since, recap_prompt
+from bot.works.story.turn.recap import OWN_TURN, RecapRange, recap_prompt
 from bot.works.story.turn.turn_plan import TurnPlan
 from tests.fakes.reply import Body, Reply
 from tests.promises.talk import Events
@@ -129,7 +129,7 @@ def test_a_recap_covers_a_long_story_and_has_its_end_in_full(scenes: int, tokens
         if n == 1:
             tale.add("extracted", {"scene": tale.nodes[-1].id, "summary": "Mira finds the bell."}, turn)
     taken = TurnPlan(prompts={"story_recap": PromptFile().read()["story_recap"]}, tokens=tokens, answer=6_000)
-    asked = recap_prompt(tale.story, Since(taken, 2), 100).messages[0].text
+    asked = recap_prompt(tale.story, RecapRange(taken, 2), 100).messages[0].text
     assert text_tokens(asked) <= tokens + 200
     numbers = [int(number) for number in re.findall(r'<scene n="(\d+)">', asked)]
     assert numbers == sorted(set(numbers))

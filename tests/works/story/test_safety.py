@@ -11,8 +11,8 @@ import pytest
 
 from bot.events import Author, OptionValue, Place, Request
 from bot.platforms import LogView, Platform
-from bot.works.story.exchange.json_export import exported
-from bot.works.story.exchange.json_import import imported
+from bot.works.story.exchange.json_export import export_json
+from bot.works.story.exchange.json_import import read_story
 from bot.works.story.log.nodes import lineage
 from bot.works.story.log.story import fold
 from tests.fakes.reply import Reply
@@ -61,7 +61,7 @@ async def exported_now(talk: Talk) -> str:
     (row,) = await talk.app.resources.stories.all("local")
     rows = await talk.app.resources.stories.load("local", row.id)
     assert rows is not None
-    return exported(*rows)
+    return export_json(*rows)
 
 
 @pytest.mark.slow
@@ -175,7 +175,7 @@ async def test_a_stop_card_removes_every_trace_of_a_scene(tmp_path: Path) -> Non
         assert "spiders" not in str(writer.asked[-1])
         text = await exported_now(talk)
         assert "spiders" not in text
-        there = imported(text.encode(), "story.json", "other")
+        there = read_story(text.encode(), "story.json", "other")
         story = fold(lineage({row.id: row for row in there.branches}, there.story.id), there.nodes)
         assert [turn.act.text for turn in story.current_turns] == ["", "I stay upstairs."]
         kept = [(node.kind, node.body) for node in await log(talk) if "spiders" in node.body]

@@ -11,15 +11,15 @@ import pytest
 
 from bot.events import UserError
 from bot.retrieval.library import Library
-from bot.works.story.exchange.json_export import exported
-from bot.works.story.exchange.json_import import imported
+from bot.works.story.exchange.json_export import export_json
+from bot.works.story.exchange.json_import import read_story
 from bot.works.story.log.turn import Change
 from bot.works.story.sheet.changes import parse
 from bot.works.story.sheet.checks import Checks
 from bot.works.story.sheet.sheet import Sheet
 from bot.works.story.sheet.sheet_verbs import template_settings
 from bot.works.story.sheet.template import RULES, Template, from_log, read
-from bot.works.story.turn.dice import Roll, Wanted, find, for_people, for_writer, rolled
+from bot.works.story.turn.dice import DiceRequest, Roll, find, for_people, for_writer, roll_dice
 from tests.promises.talk import Talk
 from tests.works.story.extractor import Service, looked_into
 from tests.works.story.extractor import playing as with_extractor
@@ -130,8 +130,8 @@ async def test_a_sheet_is_exported_and_imported_with_its_story(tmp_path: Path) -
         await talk.say("/story sheet Mira athletics +3; fate 2; +on fire 3")
         _, file = await out(talk, "/story export --as json")
         assert '"field": "athletics", "to": 3' in file.decode()
-        again = imported(file, "f.json", "local")
-        assert exported(again.story, again.branches, again.nodes).encode() == file
+        again = read_story(file, "f.json", "local")
+        assert export_json(again.story, again.branches, again.nodes).encode() == file
         path = tmp_path / "story.json"
         path.write_bytes(file)
         await talk.say(f"/story import {path}")
@@ -219,18 +219,18 @@ async def mira(name: str, typed: str = "", locale: str = "en") -> Checks:
 
 FIVE = "str 16; dex 8; athletics +5; wis-save +2"
 CHECKS = {
-    "check Athletics": Wanted("1d20+5", check="Athletics"),
-    "I climb. Check athletics dc 15, advantage.": Wanted("1d20+5", 1, "Athletics", 15),
-    "check Sleight of Hand +1d4 dc 12": Wanted("1d20-1+1d4", 0, "Sleight of Hand", 12),
-    "check strength to lift the gate": Wanted("1d20+3", check="Strength"),
-    "teste de Atletismo cd 10": Wanted("1d20+5", check="Athletics", dc=10),
-    "save dex dc 13 dis": Wanted("1d20-1", -1, "Dexterity save", 13),
-    "Teste de resistência de Sabedoria CD 11": Wanted("1d20+2", check="Wisdom save", dc=11),
-    "I lift it [check str dc 10] and run.": Wanted("1d20+3", check="Strength", dc=10),
-    "I lift it (check str) and run.": Wanted("1d20+3", check="Strength"),
-    "damage 1d8+str": Wanted("1d8+3"),
-    "roll 2d6 - dex + 1d4": Wanted("2d6+1+1d4"),
-    "check Cooking +2 dc 9": Wanted("1d20+2", check="Cooking", dc=9),
+    "check Athletics": DiceRequest("1d20+5", check="Athletics"),
+    "I climb. Check athletics dc 15, advantage.": DiceRequest("1d20+5", 1, "Athletics", 15),
+    "check Sleight of Hand +1d4 dc 12": DiceRequest("1d20-1+1d4", 0, "Sleight of Hand", 12),
+    "check strength to lift the gate": DiceRequest("1d20+3", check="Strength"),
+    "teste de Atletismo cd 10": DiceRequest("1d20+5", check="Athletics", dc=10),
+    "save dex dc 13 dis": DiceRequest("1d20-1", -1, "Dexterity save", 13),
+    "Teste de resistência de Sabedoria CD 11": DiceRequest("1d20+2", check="Wisdom save", dc=11),
+    "I lift it [check str dc 10] and run.": DiceRequest("1d20+3", check="Strength", dc=10),
+    "I lift it (check str) and run.": DiceRequest("1d20+3", check="Strength"),
+    "damage 1d8+str": DiceRequest("1d8+3"),
+    "roll 2d6 - dex + 1d4": DiceRequest("2d6+1+1d4"),
+    "check Cooking +2 dc 9": DiceRequest("1d20+2", check="Cooking", dc=9),
 }
 
 
@@ -260,21 +260,21 @@ async def test_without_a_sheet_no_check_without_a_number_is_recognised() -> None
     assert find("check Athletics") == []
     assert find("check Athletics", await mira("free")) == []
     assert find("check lockpicks", await mira("free", "lockpicks +3")) == [
-        Wanted("1d20+3", check="lockpicks")
+        DiceRequest("1d20+3", check="lockpicks")
     ]
 
 
 async def test_templates_compute_checks_their_own_way() -> None:
     english, portuguese = SAY["en"], SAY["pt-BR"]
     (under,) = find("check strength +2", await mira("old-dragon", "str 13"))
-    assert under == Wanted("1d20", 0, "Strength", 15, under=True)
+    assert under == DiceRequest("1d20", 0, "Strength", 15, under=True)
     rolled_under = Roll("1d20", "1d20 (14) = `14`", 14, 0, "Strength", 15, under=True)
     assert rolled_under.success
     assert for_people(rolled_under, english) == "**Strength**, at most 15: 1d20 (14) = `14`, success (+1)"
     assert for_writer(rolled_under) == "check Strength: 1d20, total 14, at most 15 succeeds, success by 1"
     assert not Roll("1d20", "", 20, 20, "Strength", 20, under=True).success
     (against,) = find("check strength dc 12", await mira("old-dragon", "str 13"))
-    assert against == Wanted("1d20+1", 0, "Strength", 12)
+    assert against == DiceRequest("1d20+1", 0, "Strength", 12)
     (moved,) = find("check cool", await mira("pbta", "cool +2"))
     assert moved.expression == "2d6+2"
     for total, names in ((12, "strong hit"), (8, "weak hit"), (3, "miss"), (-1, "miss")):
@@ -283,8 +283,8 @@ async def test_templates_compute_checks_their_own_way() -> None:
     assert for_people(shown, portuguese) == "**Frieza**: 2d6 (6, 1) + 2 = `9`, sucesso parcial"
     assert for_writer(shown) == "check Frieza: 2d6 + 2, total 9, weak hit"
     (fate,) = find("teste Lutar cd 2", await mira("fate", "fight +3"))
-    assert fate == Wanted("4d3-8+3", 0, "Fight", 2)
-    assert -4 <= rolled(Wanted("4d3-8")).total <= 4
+    assert fate == DiceRequest("4d3-8+3", 0, "Fight", 2)
+    assert -4 <= roll_dice(DiceRequest("4d3-8")).total <= 4
 
 
 async def test_the_writer_gets_a_check_by_the_sheet_of_the_acting_character(tmp_path: Path) -> None:
@@ -456,9 +456,9 @@ async def test_a_proposal_can_be_ignored_and_is_exported_with_the_story(tmp_path
     async with with_extractor(tmp_path / "data", service) as talk:
         apply, ignore = await with_proposals(talk, service, ("Mira", "hp -4"))
         _, file = await out(talk, "/story export --as json")
-        again = imported(file, "f.json", "local")
+        again = read_story(file, "f.json", "local")
         assert '"text": "Hit points −4"' in file.decode()
-        assert exported(again.story, again.branches, again.nodes).encode() == file
+        assert export_json(again.story, again.branches, again.nodes).encode() == file
         assert "stay as they are" in texts(await talk.say(ignore))
         assert "already decided this" in str(await talk.say(apply))
         assert "Hit points 12/12" in texts(await talk.say("/story sheet Mira"))

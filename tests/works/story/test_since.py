@@ -9,7 +9,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from bot.works.story.exchange.json_import import imported
+from bot.works.story.exchange.json_import import read_story
 from bot.works.story.turn.recap import point_in_time
 from tests.fakes.reply import Reply
 from tests.works.story.small_story import SMALL
@@ -80,7 +80,7 @@ async def test_a_recap_uses_the_askers_time_zone(tmp_path: Path) -> None:
     nodes = [one | {"id": number} for number, one in enumerate(nodes, 1)]
     nodes.append({"id": 6, "branch": 1, "kind": "scene", "turn": 5, "body": {"text": "A door opens."}})
     tree = SMALL | {"branches": SMALL["branches"][:1], "nodes": nodes}
-    tale = imported(json.dumps(tree).encode(), "story.json", "local")
+    tale = read_story(json.dumps(tree).encode(), "story.json", "local")
     async with playing(tmp_path, writer) as talk:
         assert "No story" in failed(await talk.say("/story recap"))
         assert talk.app is not None

@@ -11,8 +11,8 @@ import pytest
 
 from bot.budget import text_tokens
 from bot.events import UserError
-from bot.works.story.exchange.json_export import exported
-from bot.works.story.exchange.json_import import imported
+from bot.works.story.exchange.json_export import export_json
+from bot.works.story.exchange.json_import import read_story
 from bot.works.story.log.nodes import Part
 from bot.works.story.log.story import Story, fold
 from bot.works.story.turn import context
@@ -214,16 +214,16 @@ def test_summaries_are_exported_and_count_in_the_imported_story() -> None:
         "turn": 3,
         "body": {"of": [number + 1], "text": "Flat."},
     }
-    read = imported(
+    read = read_story(
         json.dumps({**SMALL, "nodes": [*SMALL["nodes"], below, above]}).encode(), "a.json", "local"
     )
-    again = json.loads(exported(read.story, read.branches, read.nodes))
+    again = json.loads(export_json(read.story, read.branches, read.nodes))
     assert [node["body"] for node in again["nodes"][-2:]] == [below["body"], above["body"]]
     story = fold([Part(read.story.id)], read.nodes)
     assert [part.text for part in Tiers(story, story.current_turns).cover(1)] == [text]
     bad = {**above, "body": {"of": [1], "text": "Of a setting."}}
     with pytest.raises(UserError):
-        imported(json.dumps({**SMALL, "nodes": [*SMALL["nodes"], below, bad]}).encode(), "a.json", "local")
+        read_story(json.dumps({**SMALL, "nodes": [*SMALL["nodes"], below, bad]}).encode(), "a.json", "local")
 
 
 class Summing(Service):

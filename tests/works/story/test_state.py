@@ -81,7 +81,7 @@ def test_a_climax_without_milestones_guides_the_writer_and_is_looked_for() -> No
     tale.add("chapter", {"id": "c1", "title": "One", "key_events": [], "climax": "the door closes"}, first)
     story = tale.story
     assert "the door closes" in state.guidance(story, story.current_turns, "1")
-    looked_for = extraction.events_for(story, extraction.Before(story.current_turns, {}), "1")
+    looked_for = extraction.events_for(story, extraction.StateBefore(story.current_turns, {}), "1")
     assert [event.text for event in looked_for] == ["the door closes"]
 
 

@@ -14,9 +14,9 @@ from typing import Any
 
 from bot.events import Author, Place, Request
 from bot.works.story.exchange.card import Card
-from bot.works.story.exchange.json_import import imported
-from bot.works.story.exchange.passages import Whose
-from bot.works.story.exchange.reading import found_in
+from bot.works.story.exchange.json_import import read_story
+from bot.works.story.exchange.passages import Destination
+from bot.works.story.exchange.reading import read_file
 from bot.works.story.log.nodes import Part
 from bot.works.story.log.story import fold
 from bot.works.story.sheet.sheet import sheet_of
@@ -44,7 +44,7 @@ async def test_an_imported_file_is_exported_unchanged(tmp_path: Path) -> None:
         await talk.say("/story cast Bo: a cook --style short")
         name, png = await out(talk, "/story export --as card --character mira")
         assert name == "Mira.png"
-        found = found_in(png, name, Whose("local"))
+        found = read_file(png, name, Destination("local"))
         assert isinstance(found, Card)
         assert json.loads(found.sheet["card"]) == V3
         name, data = await out(talk, "/story export --as card-json --character Mira")
@@ -85,7 +85,7 @@ async def test_a_card_keeps_its_picture_until_its_importer_is_deleted(tmp_path: 
         assert await out(talk, "/story export --as card --character mira") == ("Mira.png", picture)
         _, again = await out(talk, "/story export --as json")
         assert json.loads(again)["cards"] == json.loads(whole)["cards"]
-        shared = imported((await out(talk, "/story share"))[1], name, "another")
+        shared = read_story((await out(talk, "/story share"))[1], name, "another")
         assert {row.file for row in shared.card_rows()} == {picture, packed.getvalue()}
         name, of_picture = await out(talk, "/story export --as card-charx --character mira")
         assert (name, of_picture[:2]) == ("Mira.charx", b"PK")
@@ -96,7 +96,7 @@ async def test_a_card_keeps_its_picture_until_its_importer_is_deleted(tmp_path: 
         name, changed = await out(talk, "/story export --as card --character mira")
         assert pixels in changed
         assert b"Title\0A diver" in changed
-        card = found_in(changed, name, Whose("local"))
+        card = read_file(changed, name, Destination("local"))
         assert isinstance(card, Card)
         assert card.sheet["about"] == "A captain now."
         _, changed = await out(talk, "/story export --as card --character bo")
@@ -130,7 +130,7 @@ async def test_a_shared_story_keeps_its_prose_its_sheets_and_its_fight(tmp_path:
         await talk.say("/story undo")
         await talk.say("/story initiative begin Mira 12, Rat 3")
         name, data = await out(talk, "/story share")
-        found = imported(data, name, "another")
+        found = read_story(data, name, "another")
         story = fold([Part(found.story.id)], found.nodes)
         assert story.settings["tense"] == "present"
         assert story.settings["prose_lines"]
@@ -160,7 +160,7 @@ async def test_a_shared_export_has_only_what_was_told_and_the_full_one_is_for_th
         text = data.decode()
         for gone in ("secret", "I run away", "number 2.", '"author"'):
             assert gone not in text
-        found = imported(data, name, "another")
+        found = read_story(data, name, "another")
         story = fold([Part(found.story.id)], found.nodes)
         assert [turn.act.text for turn in story.current_turns] == ["", "I knock."]
         assert story.settings["lines"] == "spiders"
@@ -170,7 +170,7 @@ async def test_a_shared_export_has_only_what_was_told_and_the_full_one_is_for_th
         ]
         _, whole = await out(talk, "/story export --as json")
         assert b"I run away" in whole
-        assert len(imported(whole, name, "another").nodes) > len(found.nodes)
+        assert len(read_story(whole, name, "another").nodes) > len(found.nodes)
         name, book = await out(talk, "/story export")
         assert name == "The door.md"
         assert b"number 3." in book

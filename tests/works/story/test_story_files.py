@@ -17,10 +17,10 @@ from hypothesis import strategies as st
 
 from bot.events import UserError
 from bot.words import words
-from bot.works.story.exchange.json_export import FIELDS, WITHIN, exported
-from bot.works.story.exchange.json_import import LARGEST_MB, imported
-from bot.works.story.exchange.passages import Whose
-from bot.works.story.exchange.reading import found_in
+from bot.works.story.exchange.json_export import FIELDS, WITHIN, export_json
+from bot.works.story.exchange.json_import import LARGEST_MB, read_story
+from bot.works.story.exchange.passages import Destination
+from bot.works.story.exchange.reading import read_file
 from bot.works.story.log.nodes import lineage
 from bot.works.story.log.story import fold
 from bot.works.story.turn import context
@@ -31,7 +31,7 @@ from tests.works.story.small_story import SMALL, file_of, read
 
 def test_the_example_of_the_manual_is_a_story() -> None:
     page = Path("docs/story-format.md").read_text(encoding="utf-8")
-    found = imported(page.split("```json\n")[1].split("```")[0].encode(), "story.json", "local")
+    found = read_story(page.split("```json\n")[1].split("```")[0].encode(), "story.json", "local")
     assert found.turns == 3
     assert {name for kind in FIELDS.values() for name in kind} <= set(re.findall(r"`(\w+)`", page))
     assert {name for part in WITHIN.values() for name in part} <= set(re.findall(r"`(\w+)`", page))
@@ -134,7 +134,7 @@ TEXTS_OF_NO_STORY: list[tuple[bytes, str]] = [
 def test_an_invalid_card_file_is_refused_with_its_story(file: object, key: str) -> None:
     tree = _put(SMALL, "nodes.1.body.sheet.card", "{}") | {"cards": [{"node": 2, "file": file}]}
     with pytest.raises(UserError) as error:
-        found_in(file_of(tree), "story.json", Whose("local"))
+        read_file(file_of(tree), "story.json", Destination("local"))
     assert error.value.key == key
     assert "story.json" in words("en")(key, **error.value.values)
 
@@ -144,7 +144,7 @@ def test_bad_files_are_refused_with_a_reason() -> None:
     large = (b" " * (LARGEST_MB * 1_000_000 + 1), "large")
     for data, said in [*wrong, *TEXTS_OF_NO_STORY, large]:
         with pytest.raises(UserError) as error:
-            imported(data, "story.json", "local")
+            read_story(data, "story.json", "local")
         assert error.value.key == f"story.import_{said}", data[-2_000:]
         sentence = words("en")(error.value.key, **error.value.values)
         assert "story.json" in sentence
@@ -186,6 +186,6 @@ def test_every_imported_story_can_be_played(changes: list[tuple[str, Any]]) -> N
     for id in branches:
         story = fold(lineage(branches, id), nodes)
         context.prompt(story, Frame("You write.", "Go on.", tokens=4_000, answer=400))
-    text = exported(found.story, found.branches, nodes)
-    again = imported(text.encode(), "story.json", "local")
+    text = export_json(found.story, found.branches, nodes)
+    again = read_story(text.encode(), "story.json", "local")
     assert again.turns == found.turns

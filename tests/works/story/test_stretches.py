@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from bot.works.story.exchange.chat_log import read_chat_log
-from bot.works.story.exchange.json_export import exported
-from bot.works.story.exchange.json_import import imported
+from bot.works.story.exchange.json_export import export_json
+from bot.works.story.exchange.json_import import read_story
 from bot.works.story.extraction.stretches import STRETCH_CHARS, lines_back, stretches
 from bot.works.story.log.nodes import Part
 from bot.works.story.log.story import Story, fold
@@ -183,7 +183,7 @@ async def test_findings_in_a_log_are_exported_and_imported(tmp_path: Path) -> No
         assert talk.app is not None
         whole = await talk.app.resources.stories.load("local", id)
         assert whole is not None
-    again = imported(exported(*whole).encode(), "log.json", "local")
+    again = read_story(export_json(*whole).encode(), "log.json", "local")
     story = fold([Part(again.branches[0].id)], again.nodes)
     assert state.characters(story)["gina"].fields["holding"] == "a map"
     found = story.current_turns[2].extracted_from_text

@@ -19,7 +19,14 @@ from bot.works.story.config import RecallConfig, StoryConfig
 from bot.works.story.log.turn import Excerpt
 from bot.works.story.memory.excerpts import excerpts, query_of
 from bot.works.story.memory.memory import Memory
-from bot.works.story.turn.turn_plan import TurnPlan, called_up, choices_task, parts, prompt, searched
+from bot.works.story.turn.turn_plan import (
+    TurnPlan,
+    applying_entries,
+    choices_task,
+    lore_search,
+    parts,
+    prompt,
+)
 from storage.db import Database
 from storage.stories import Spot, Stories
 from storage.story_vectors import StoryVectors
@@ -127,8 +134,8 @@ async def asked(
     story, turn = tale.story, taken(tale, window)
     turn = replace(turn, recall_tokens=recall_tokens or turn.recall_tokens)
     await memory.learn("local", "story", "main", story)
-    lore = called_up(*searched(story, turn), turn)
-    without = {turn.turn, *parts(story, turn, lore).told}
+    lore = applying_entries(*lore_search(story, turn), turn)
+    without = {turn.turn, *parts(story, turn, lore).full_turns}
     query, by = query_of(story, story.turns[turn.turn], RecallConfig()), RecallConfig()
     found = await excerpts(memory, "local", "story", "main", story, query, by, turn.recall_tokens, without)
     assert not without & {id for excerpt in found for id in excerpt.turns}, "none is in the prompt twice"
@@ -187,7 +194,7 @@ def test_with_lore_most_of_the_prompt_is_repeated_from_turn_to_turn() -> None:
             tale.add("act", {"mode": "act", "text": f"I do thing {n}. {called}", "name": "Ana"})
             story.add(tale.nodes[-1])
             plan = replace(taken(tale, window), turn=story.path[-1])
-            lore = called_up(*searched(story, plan), plan)
+            lore = applying_entries(*lore_search(story, plan), plan)
             made = prompt(story, plan, lore)
             blocks = [made.system, *(message.text for message in made.messages)]
             assert sum(map(text_tokens, blocks)) <= int(window * StoryConfig().share) - plan.answer, (
@@ -225,7 +232,7 @@ def test_a_line_of_lore_takes_only_its_own_length_of_the_window() -> None:
         tale.add("act", {"mode": "act", "text": "I lift the lamp.", "name": "Ana"})
     for window in (8_000, 12_000, 32_000):
         plan = taken(with_lore, window)
-        lore = called_up(*searched(with_lore.story, plan), plan)
+        lore = applying_entries(*lore_search(with_lore.story, plan), plan)
         made = prompt(with_lore.story, plan, lore)
         assert made.messages[-1].text.count("It burns whale oil.") == 1
         plain = prompt(without.story, taken(without, window))

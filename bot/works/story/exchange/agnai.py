@@ -12,7 +12,7 @@ from typing import Any
 from bot.works.story.exchange.card import V2
 from bot.works.story.exchange.json_import import Imported
 from bot.works.story.exchange.lorebook import Lorebook, lorebook_of
-from bot.works.story.exchange.passages import Passage, Telling, Whose, text_of
+from bot.works.story.exchange.passages import Destination, Passage, StoryContents, text_of
 
 
 def is_character(tree: Mapping[str, Any]) -> bool:
@@ -77,10 +77,10 @@ def _entries(book: Mapping[str, Any]) -> list[Any]:
     ]
 
 
-def read_chat(tree: Mapping[str, Any], data: bytes, file: str, whose: Whose) -> Imported:
+def read_chat(tree: Mapping[str, Any], data: bytes, file: str, whose: Destination) -> Imported:
     """The story of a chat. Raises UserError ("story.import_…")."""
     title = text_of(tree.get("name"))
-    telling = Telling(title if title != "Exported" else "", premise=text_of(tree.get("scenario")))
+    telling = StoryContents(title if title != "Exported" else "", premise=text_of(tree.get("scenario")))
     for row in tree["messages"]:
         if not isinstance(row["msg"], str):
             telling.counts["story.import_left_broken"] += 1

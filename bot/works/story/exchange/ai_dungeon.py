@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from bot.works.story.exchange.json_import import Imported
 from bot.works.story.exchange.lorebook import Lorebook, lorebook_of
-from bot.works.story.exchange.passages import Passage, Telling, Whose, text_of
+from bot.works.story.exchange.passages import Destination, Passage, StoryContents, text_of
 from bot.works.story.exchange.sillytavern import moment
 
 _PLAYERS: Final = frozenset(("do", "say", "story", "see"))
@@ -59,9 +59,9 @@ def found_within(tree: Mapping[str, Any]) -> Mapping[str, Any] | None:
     return None
 
 
-def read_ai_dungeon(tree: Mapping[str, Any], data: bytes, file: str, whose: Whose) -> Imported:
+def read_ai_dungeon(tree: Mapping[str, Any], data: bytes, file: str, whose: Destination) -> Imported:
     """The story of a scenario or an adventure. Raises UserError ("story.import_…")."""
-    telling = Telling(
+    telling = StoryContents(
         title=text_of(tree.get("title")),
         premise=text_of(tree.get("memory")) or text_of(tree.get("description")),
         note=text_of(tree.get("authorsNote")),
@@ -81,7 +81,7 @@ def read_ai_dungeon(tree: Mapping[str, Any], data: bytes, file: str, whose: Whos
     return telling.imported(data, file, whose)
 
 
-def _passages(actions: list[Any], telling: Telling) -> Iterator[Passage]:
+def _passages(actions: list[Any], telling: StoryContents) -> Iterator[Passage]:
     rows = [row for row in actions if isinstance(row, dict) and isinstance(row.get("text"), str)]
     if broken := len(actions) - len(rows):
         telling.counts["story.import_left_broken"] = broken

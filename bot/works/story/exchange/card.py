@@ -19,7 +19,7 @@ from bot.events import UserError
 from bot.readers.archive import Archive
 from bot.works.story.exchange import png
 from bot.works.story.exchange.lorebook import Lorebook, kept_fields, lorebook_of
-from bot.works.story.exchange.numbers import written
+from bot.works.story.exchange.numbers import dump
 from bot.works.story.world.cast import NAME_CHARS, STYLE_CHARS
 
 ABOUT_CHARS: Final = 8_000
@@ -74,7 +74,7 @@ def card_of(tree: dict[str, Any], file: str, player: str) -> Card:
     name = name_of(tree)
     if not name:
         raise UserError("story.import_card_field", file=file, where="name")
-    card_json = written(tree)
+    card_json = dump(tree)
     if len(card_json) > CARD_CHARS:
         raise UserError("story.import_card_large", file=file, limit=CARD_CHARS)
     listed = data.get("alternate_greetings") or []
@@ -82,15 +82,15 @@ def card_of(tree: dict[str, Any], file: str, player: str) -> Card:
         raise UserError("story.import_card_field", file=file, where="alternate_greetings")
     called = str(data.get("nickname") or "").strip() or name
     greetings = [
-        said(text, called, player)[:GREETING_CHARS]
+        with_names(text, called, player)[:GREETING_CHARS]
         for text in (data.get("first_mes"), *listed)
         if isinstance(text, str) and text.strip()
     ]
     book = data.get("character_book")
     return Card(
         name,
-        {key: text for key, text in {**told(tree), "card": card_json}.items() if text},
-        said(str(data.get("scenario") or ""), called, player).strip()[:ABOUT_CHARS],
+        {key: text for key, text in {**description_and_style(tree), "card": card_json}.items() if text},
+        with_names(str(data.get("scenario") or ""), called, player).strip()[:ABOUT_CHARS],
         greetings[:GREETINGS],
         lorebook_of(book) if isinstance(book, dict) else Lorebook("", []),
     )
@@ -103,16 +103,18 @@ def name_of(tree: dict[str, Any]) -> str:
     ]
 
 
-def told(tree: dict[str, Any]) -> dict[str, str]:
-    """What the writer learns of a card's character: who they are, and how they talk."""
+def description_and_style(tree: dict[str, Any]) -> dict[str, str]:
+    """What the writer reads about a card's character: who they are, and how they talk."""
     data, name = _data(tree), name_of(tree)
     called = str(data.get("nickname") or "").strip() or name
-    parts = [said(str(data.get(key) or ""), called, PLAYER).strip() for key in ("description", "personality")]
-    style = said(str(data.get("mes_example") or ""), called, PLAYER).replace("<START>", "").strip()
+    parts = [
+        with_names(str(data.get(key) or ""), called, PLAYER).strip() for key in ("description", "personality")
+    ]
+    style = with_names(str(data.get("mes_example") or ""), called, PLAYER).replace("<START>", "").strip()
     return {"about": "\n".join(filter(None, parts))[:ABOUT_CHARS], "style": style[:STYLE_CHARS]}
 
 
-def said(text: str, name: str, player: str) -> str:
+def with_names(text: str, name: str, player: str) -> str:
     """A card's text with its macros replaced by names."""
     return _MACRO.sub(
         lambda macro: name if (macro[1] or macro[2]).lower() in ("char", "bot") else player, text
@@ -125,7 +127,7 @@ def card(name: str, sheet: Mapping[str, Any], scenario: str, greeting: str) -> d
     `scenario` and `greeting` are for a new card.
     """
     if tree := kept_fields(sheet.get("card")):
-        data, before = _data(tree), told(tree)
+        data, before = _data(tree), description_and_style(tree)
         if (about := str(sheet.get("about") or "")) != before["about"]:
             data |= {"description": about, "personality": ""}
         if (style := str(sheet.get("style") or "")) != before["style"]:
@@ -189,7 +191,7 @@ def _packed(tree: dict[str, Any], picture: bytes) -> bytes:
     tree = _with_assets(tree, [{**_MAIN, "uri": f"{_EMBEDDED}{_PICTURE}"}, *other_files])
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w") as packing:
-        packing.writestr(CARD_JSON, written(tree), zipfile.ZIP_DEFLATED)
+        packing.writestr(CARD_JSON, dump(tree), zipfile.ZIP_DEFLATED)
         packing.writestr(_PICTURE, picture)
     return out.getvalue()
 
@@ -234,7 +236,7 @@ def _repacked(file: str, original: bytes, tree: dict[str, Any]) -> bytes:
     with zipfile.ZipFile(out, "w") as packing:
         for name in archive.names:
             if name == CARD_JSON:
-                packing.writestr(name, written(tree), zipfile.ZIP_DEFLATED)
+                packing.writestr(name, dump(tree), zipfile.ZIP_DEFLATED)
             else:
                 packing.writestr(name, b"" if name.endswith("/") else archive.read(name))
     return out.getvalue()
@@ -243,9 +245,9 @@ def _repacked(file: str, original: bytes, tree: dict[str, Any]) -> bytes:
 def chunks(tree: dict[str, Any]) -> dict[str, str]:
     """The text chunks of a PNG that hold the card: V3 has its own, and older programs look for V2 in another."""
     if tree.get("spec") != V3:
-        return {"chara": written(tree)}
+        return {"chara": dump(tree)}
     older = {**tree, "spec": V2, "spec_version": "2.0"}
-    return {"chara": written(older), "ccv3": written(tree)}
+    return {"chara": dump(older), "ccv3": dump(tree)}
 
 
 def _data(tree: dict[str, Any]) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from bot.events import UserError
 from bot.works.story.exchange.json_import import Imported
-from bot.works.story.exchange.passages import Whose, text_of
+from bot.works.story.exchange.passages import Destination, text_of
 from bot.works.story.exchange.rows import LINE_CHARS, TURNS, Rows, name_of, story_id, titled
 from bot.works.story.exchange.sillytavern import moment
 
@@ -29,7 +29,7 @@ def is_discord_export(tree: Mapping[str, Any]) -> bool:
     )
 
 
-def read_discord_export(tree: Mapping[str, Any], data: bytes, file: str, whose: Whose) -> Imported:
+def read_discord_export(tree: Mapping[str, Any], data: bytes, file: str, whose: Destination) -> Imported:
     """Raises UserError ("story.import_…") if nobody says anything in it."""
     messages = [row for row in tree["messages"] if isinstance(row, dict)]
     if len(messages) > TURNS:

@@ -19,9 +19,9 @@ from bot.words import Words, words
 from bot.work import Run
 from bot.works.story.exchange import card
 from bot.works.story.exchange.book import book_of, epub, markdown
-from bot.works.story.exchange.json_export import exported
+from bot.works.story.exchange.json_export import export_json
 from bot.works.story.exchange.lorebook import world_info
-from bot.works.story.exchange.numbers import written
+from bot.works.story.exchange.numbers import dump
 from bot.works.story.exchange.sillytavern import sillytavern
 from bot.works.story.log.logs import Logs
 from bot.works.story.sheet import initiative, proposals
@@ -124,7 +124,7 @@ class Exports:
         return _Source(row, row.id, await self._logs.copy(space, row.id, row.id))
 
     async def _told(self, source: _Source, request: Request) -> tuple[str, int]:
-        rows = await asyncio.to_thread(shared, source.row, source.branch, source.story)
+        rows = await asyncio.to_thread(shared_story, source.row, source.branch, source.story)
         return await self._exported(source, *rows)
 
     async def _whole(self, source: _Source, request: Request) -> tuple[str, int]:
@@ -148,7 +148,7 @@ class Exports:
         """The story as JSON, and how many cards' files were left out for lack of room."""
         most = CARDS_MB * 1_000_000
         cards, left_out = await self._logs.stories.cards.files(source.row.space, source.row.id, most)
-        return await asyncio.to_thread(exported, story, branches, nodes, cards), left_out
+        return await asyncio.to_thread(export_json, story, branches, nodes, cards), left_out
 
     async def _card(self, source: _Source, request: Request, suffix: str) -> tuple[str, str, bytes]:
         name, tree = _card_of(source, request)
@@ -210,17 +210,17 @@ def _card_of(source: _Source, request: Request) -> tuple[str, dict[str, Any]]:
 
 def _card_json(source: _Source, request: Request, say: Words) -> tuple[str, str, bytes]:
     name, tree = _card_of(source, request)
-    return f"{safe(name)}.json", "application/json", written(tree, indent=2).encode()
+    return f"{safe(name)}.json", "application/json", dump(tree, indent=2).encode()
 
 
 def _lorebook(source: _Source, request: Request, say: Words) -> tuple[str, str, bytes]:
     if not source.story.lore:
         raise UserError("story.no_lore")
     tree = world_info(list(source.story.lore.values()), source.story.settings.get("lore_source") or "")
-    return _named(source, "lore.json"), "application/json", written(tree, indent=2).encode()
+    return _named(source, "lore.json"), "application/json", dump(tree, indent=2).encode()
 
 
-def shared(row: StoryRow, branch: str, story: Story) -> tuple[StoryRow, list[BranchRow], list[NodeRow]]:
+def shared_story(row: StoryRow, branch: str, story: Story) -> tuple[StoryRow, list[BranchRow], list[NodeRow]]:
     """The story as it counts, on one branch: without other versions, undone turns, notes, pins or ideas, and with
     people only under the names that were shown.
     """

@@ -25,8 +25,8 @@ from bot.works.library.intake_job import Pump, failures, named_paths
 from bot.works.story.exchange.card import CARD_MB, Card, key_of
 from bot.works.story.exchange.json_import import Imported
 from bot.works.story.exchange.lorebook import Lorebook, kept_fields, why_none
-from bot.works.story.exchange.numbers import written
-from bot.works.story.exchange.passages import Whose
+from bot.works.story.exchange.numbers import dump
+from bot.works.story.exchange.passages import Destination
 from bot.works.story.exchange.png import SIGNATURE
 from bot.works.story.exchange.reading import KINDS, Strangers, story_of, story_of_book
 from bot.works.story.exchange.rows import Rows
@@ -62,7 +62,7 @@ Progress = Callable[[tuple[int, int]], None]
 
 @dataclass(frozen=True, slots=True)
 class ImportResult:
-    """The result for a file: the key of a sentence about it, and the new story, if any.
+    """The result of importing a file: the key of a sentence about it, and the new story, if any.
 
     `bad` lists the first lines or entries that were left out: a number and a key for each.
     """
@@ -104,13 +104,13 @@ class Imports:
         yield Stage("import", say("story.importing", n=count))
         for n, file in enumerate(candidates):
             taking = partial(self._file, run, n, file)
-            async with aclosing(self._taken(run, f"take:{n}", file.name, taking, refused)) as events:
+            async with aclosing(self._run_import(run, f"take:{n}", file.name, taking, refused)) as events:
                 async for event in events:
                     yield event
         for event in failures(refused, count, say, most=count):
             yield event
 
-    async def _taken(
+    async def _run_import(
         self,
         run: Run,
         step: str,
@@ -143,7 +143,7 @@ class Imports:
         if result.key == "story.import_card_greets":
             await run.begin(f"{step}/posted", "posted", for_all=True)
         if result.story:
-            async with aclosing(self._remembered(run, result.story, say)) as events:
+            async with aclosing(self._make_vectors(run, result.story, say)) as events:
                 async for event in events:
                     yield event
             row = await self._logs.stories.story(run.request.place.space, result.story)
@@ -151,7 +151,7 @@ class Imports:
             way = Choice(say("story.button_open"), f"/story open {result.alias}", title=title)
             yield Choices("", (way,))
 
-    async def _remembered(self, run: Run, id: str, say: Words) -> AsyncGenerator[Event, None]:
+    async def _make_vectors(self, run: Run, id: str, say: Words) -> AsyncGenerator[Event, None]:
         """Make the vectors of a new story; after a crash the next turn makes the missing ones."""
         space, pump = run.request.place.space, Pump[tuple[int, int], int]()
         story = await self._logs.story(space, id, id)
@@ -176,7 +176,7 @@ class Imports:
         request = run.request
         id = str(uuid5(NAMESPACE_OID, f"{run.id}/{n}"))
         data = await self._incoming.read(file.path, self._max_bytes)
-        whose = Whose(request.place.space, id, request.author.name)
+        whose = Destination(request.place.space, id, request.author.name)
         imported = await self._strangers.found(
             data, file.name, whose, lambda done, total: progress((done, total))
         )
@@ -191,7 +191,7 @@ class Imports:
             count = await self._lore(run, n, played, imported, progress)
             if imported.source:
                 fields = kept_fields(played.story.settings.get("lore_source")) | kept_fields(imported.source)
-                body = {"lore_source": written(fields)}
+                body = {"lore_source": dump(fields)}
                 await self._logs.append(
                     played, node(run.id, f"lore-{n}-source", "set", body, author=request.author.id)
                 )
@@ -241,7 +241,7 @@ class Imports:
         )
 
     async def _story_of_card(self, run: Run, id: str, card: Card) -> ImportResult:
-        whose = Whose(run.request.place.space, id, run.request.author.name)
+        whose = Destination(run.request.place.space, id, run.request.author.name)
         result = await self._story(run, story_of(card, whose, run.request.author.id))
         key = "story.import_greeted" if len(card.greetings) > 1 else "story.import_card_story"
         values = {**result.values, "n": len(card.greetings), "lore": len(card.book.entries)}
@@ -250,7 +250,7 @@ class Imports:
     async def _story_of_book(self, run: Run, id: str, book: Lorebook, file: str) -> ImportResult:
         if not book.entries:
             return _told(why_none(book), {"known": 0, "name": file}, book)
-        whose = Whose(run.request.place.space, id, run.request.author.name)
+        whose = Destination(run.request.place.space, id, run.request.author.name)
         result = await self._story(run, story_of_book(book, file, whose))
         told = _told("story.import_card_story", {**result.values, "lore": len(book.entries)}, book)
         return replace(told, story=result.story, alias=result.alias)
@@ -305,7 +305,7 @@ class Imports:
         """Make a story of the messages in this thread, for the person who began the thread, or an admin."""
         yield Stage("history", "")
         name = words(run.request.locale)("story.this_thread")
-        async with aclosing(self._taken(run, "thread", name, partial(self._thread, run), [])) as events:
+        async with aclosing(self._run_import(run, "thread", name, partial(self._thread, run), [])) as events:
             async for event in events:
                 yield event
 

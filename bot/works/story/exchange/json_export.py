@@ -186,7 +186,7 @@ WITHIN: Final[Mapping[str, Mapping[str, str]]] = {
 """The same for the fields of nested objects (of `bot.works.story.world.lorebook.LoreEntry` for a lorebook)."""
 
 
-def exported(
+def export_json(
     story: StoryRow, branches: Sequence[BranchRow], nodes: Sequence[NodeRow], cards: Mapping[str, bytes] = {}
 ) -> str:
     """The file's text. `branches` are in the order of their creation, `nodes` in that of their numbers; `cards` are the
@@ -210,15 +210,15 @@ class _Writer:
         self._branch_numbers = {row.id: n for n, row in enumerate(self._branches, 1)}
         self._node_numbers = {row.id: n for n, row in enumerate(nodes, 1)}
         self._seqs = [row.seq for row in nodes]
-        self._carded, self._unpinned = self._gone()
+        self._carded, self._unpinned = self._withdrawn()
         self._people: dict[str, int] = {}
         self._keys: dict[str, str] = {}
         self._cards = cards
         self._carriers: dict[str, int] = {}
         """The first node whose sheet has each of these cards."""
 
-    def _gone(self) -> tuple[set[str], set[str]]:
-        """The turns that stop cards have withdrawn, and `Story.unpinned`."""
+    def _withdrawn(self) -> tuple[set[str], set[str]]:
+        """The result of `withdrawn_by_cards` for the story's branches."""
         if not any(row.kind == "stopcard" for row in self._nodes):
             return set(), set()
         branches = {row.id: row for row in self._branches}
@@ -312,9 +312,7 @@ class _Writer:
 
 
 def _parents_first(rows: Sequence[BranchRow]) -> list[BranchRow]:
-    """Branches with parents first: by time alone a branch could come before its parent, if the clock stood still or was
-    set back.
-    """
+    """The branches, each after its parent; the order of their times is not enough, since a clock may be set back."""
     by_id = {row.id: row for row in rows}
 
     def depth(row: BranchRow) -> int:

@@ -49,7 +49,7 @@ class BadLine:
 
 @dataclass(frozen=True, slots=True)
 class Imported:
-    """A story for `storage.stories.Stories.take_in`: branches and scenes refer to positions among the nodes.
+    """A story to be stored, whose branches and scenes refer to positions among the nodes.
 
     `scenes` are those whose bodies contain a position, by id: the body, and the position. `turns` counts those of all
     branches. `cards` are the files of characters' cards, in base64, by their `key_of`. `counts` has the number of other
@@ -74,7 +74,7 @@ class Imported:
         return {id: _json({**body, "at": seqs[place]}) for id, (body, place) in self.scenes.items()}
 
 
-def imported(data: bytes, file: str, space: str, id: str = "") -> Imported:
+def read_story(data: bytes, file: str, space: str, id: str = "") -> Imported:
     """The story of a file's contents, in this space, with this id or a new one.
 
     Raises UserError ("story.import_…"), which names `file`.

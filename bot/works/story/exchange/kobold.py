@@ -16,7 +16,7 @@ from typing import Any, Final
 
 from bot.works.story.exchange.json_import import Imported
 from bot.works.story.exchange.lorebook import lorebook_of
-from bot.works.story.exchange.passages import Passage, Telling, Whose, text_of
+from bot.works.story.exchange.passages import Destination, Passage, StoryContents, text_of
 from bot.works.story.exchange.rows import name_of
 
 _MARKS: Final = (
@@ -39,9 +39,9 @@ def is_kobold(tree: Mapping[str, Any]) -> bool:
     return "actions" in tree and "prompt" in tree and any(name in tree for name in _MARKS)
 
 
-def read_kobold(tree: Mapping[str, Any], data: bytes, file: str, whose: Whose) -> Imported:
+def read_kobold(tree: Mapping[str, Any], data: bytes, file: str, whose: Destination) -> Imported:
     """The story of a file of KoboldAI or Kobold Lite. Raises UserError ("story.import_…")."""
-    telling = Telling(
+    telling = StoryContents(
         title=text_of(tree.get("gamename")),
         premise=text_of(tree.get("memory")),
         note=text_of(tree.get("authorsnote")) or text_of(tree.get("authornote")),

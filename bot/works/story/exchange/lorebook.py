@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, get_args
 
-from bot.works.story.exchange.numbers import read, value_of, written
+from bot.works.story.exchange.numbers import dump, read, value_of
 from bot.works.story.world.lore_text import AT_DEPTH, imported_flags
 from bot.works.story.world.lorebook import LORE, LORE_CHARS, Logic, LoreEntry
 
@@ -61,7 +61,7 @@ def lorebook_of(tree: Mapping[str, Any]) -> Lorebook:
     name = book.get("name")
     # A list comes from another program, whose fields would make World Info look like that program's file.
     others = {key: value for key, value in book.items() if key != "entries" and isinstance(listed, dict)}
-    source = written(others) if others else ""
+    source = dump(others) if others else ""
     return Lorebook(
         name if isinstance(name, str) else "", entries, bad, source if len(source) <= SOURCE_CHARS else ""
     )
@@ -128,7 +128,7 @@ def _entry(row: Any) -> tuple[dict[str, Any] | None, str]:
         entry["probability"] = chance
     entry |= {"group": fields["group"]} if _is_text(fields.get("group")) else {}
     extra = {key: value for key, value in row.items() if key not in ("content", "text", "entry")}
-    source = written(extra)
+    source = dump(extra)
     return entry | ({"source": source} if len(source) <= SOURCE_CHARS else {}), ""
 
 

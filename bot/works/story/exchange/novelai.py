@@ -18,7 +18,7 @@ from bot.events import UserError
 from bot.works.story.exchange.json_import import Imported
 from bot.works.story.exchange.lorebook import Lorebook, lorebook_of
 from bot.works.story.exchange.msgpackr import unpacked
-from bot.works.story.exchange.passages import Passage, Telling, Whose, prose, text_of
+from bot.works.story.exchange.passages import Destination, Passage, StoryContents, prose, text_of
 
 _TEXT: Final = 1
 """The type of a section that is text."""
@@ -31,7 +31,7 @@ def is_novelai(tree: Mapping[str, Any]) -> bool:
     return "storyContainerVersion" in tree or ("scenarioVersion" in tree and "prompt" in tree)
 
 
-def read_novelai(tree: Mapping[str, Any], data: bytes, file: str, whose: Whose) -> Imported:
+def read_novelai(tree: Mapping[str, Any], data: bytes, file: str, whose: Destination) -> Imported:
     """The story of a `.story` or a `.scenario`. Raises UserError ("story.import_…")."""
     if "scenarioVersion" in tree and "storyContainerVersion" not in tree:
         return _scenario(tree).imported(data, file, whose)
@@ -55,7 +55,7 @@ def _document(text: str) -> dict[Any, Any]:
     return tree
 
 
-def _sections(document: Mapping[Any, Any], telling: Telling) -> Iterator[Passage]:
+def _sections(document: Mapping[Any, Any], telling: StoryContents) -> Iterator[Passage]:
     sections, order = document["sections"], document.get("order")
     for id in order if isinstance(order, list) else ():
         section = sections.get(id) if isinstance(id, int | float | str) else None
@@ -90,7 +90,7 @@ def _fragments(content: Mapping[str, Any]) -> Iterator[Passage]:
         yield from (Passage(paragraph, by_player) for paragraph in text.split("\n"))
 
 
-def _scenario(tree: Mapping[str, Any]) -> Telling:
+def _scenario(tree: Mapping[str, Any]) -> StoryContents:
     telling = _around(tree, text_of(tree.get("title")), text_of(tree.get("description")))
     prompt, defaults = text_of(tree.get("prompt")), dict[str, str]()
     listed = tree.get("placeholders")
@@ -116,13 +116,13 @@ def _scenario(tree: Mapping[str, Any]) -> Telling:
     return telling
 
 
-def _around(content: Mapping[str, Any], title: str, description: str) -> Telling:
+def _around(content: Mapping[str, Any], title: str, description: str) -> StoryContents:
     """The fields that a story and a scenario have in common; without a memory, the description is the premise."""
     listed = content.get("context")
     context = [text_of(_object(row).get("text")) for row in (listed if isinstance(listed, list) else ())]
     memory, note = [*context, "", ""][:2]
     book, brief = content.get("lorebook"), content.get("ephemeralContext")
-    telling = Telling(title, memory if memory.strip() else description, note)
+    telling = StoryContents(title, memory if memory.strip() else description, note)
     telling.lore = lorebook_of(book) if isinstance(book, dict) else telling.lore
     if isinstance(brief, list) and brief:
         telling.counts["story.import_left_ephemeral"] = len(brief)

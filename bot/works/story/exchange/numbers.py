@@ -36,7 +36,7 @@ def read(text: str, *, constant: Callable[[str], Any] | None = None) -> Any:
     return json.loads(text, parse_float=_float, parse_int=_int, parse_constant=constant)
 
 
-def written(tree: Any, indent: int | None = None) -> str:
+def dump(tree: Any, indent: int | None = None) -> str:
     mark = uuid4().hex
 
     def marked(value: Any) -> str:

@@ -1,7 +1,4 @@
-"""A story in passages, by a player and a program in turn, as the rows of a new story.
-
-Every other program's story is converted to this form first. Knows no format.
-"""
+"""The form to which stories of other programs are converted first: passages, by a player and a program in turn."""
 
 from __future__ import annotations
 
@@ -24,9 +21,10 @@ SCENE_CHARS: Final = 4_000
 
 
 @dataclass(frozen=True, slots=True)
-class Whose:
-    """Where the imported story belongs: its space and its id, "" for one from its contents; `player` is the name that a
-    card's greeting addresses.
+class Destination:
+    """Where an imported story goes: its space, and its id, "" for one made from its contents.
+
+    `player` is the name that a card's greeting addresses.
     """
 
     space: str
@@ -36,8 +34,9 @@ class Whose:
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """A passage. With `by_player` it is a player's words, by `name`; otherwise the program's: then `name` is the
-    character who speaks, and `others` are earlier versions of it.
+    """A player's words (`by_player`) or a program's; `name` is the player or the character who speaks.
+
+    `others` are earlier versions of a program's passage.
     """
 
     text: str
@@ -48,9 +47,11 @@ class Passage:
 
 
 @dataclass(slots=True)
-class Telling:
-    """The contents of a story's file. `branches` have a name and all their passages, including those before the branch;
-    `counts` counts what was left out, by the key of a sentence.
+class StoryContents:
+    """The contents of a story's file.
+
+    `branches` are names with all passages, including those before the branch. `counts` are the numbers of parts that
+    were left out, by the key of a sentence.
     """
 
     title: str = ""
@@ -61,8 +62,8 @@ class Telling:
     lore: Lorebook = field(default_factory=lambda: Lorebook("", []))
     counts: Counter[str] = field(default_factory=Counter)
 
-    def imported(self, data: bytes, file: str, whose: Whose) -> Imported:
-        """Raises UserError ("story.import_…") for a file without text, settings and lore."""
+    def imported(self, data: bytes, file: str, whose: Destination) -> Imported:
+        """The rows of the story. Raises UserError ("story.import_…") for a file without text, settings and lore."""
         rows = Rows(whose.id or story_id(whose.space, data), whose.space, name_of(self.title) or titled(file))
         settings = {"premise": self.premise.strip(), "note": self.note.strip()}
         for name, limit, key in (
@@ -129,7 +130,7 @@ def _same(one: Passage, other: Passage) -> bool:
 def _left(
     turns: Sequence[tuple[int, str]], story: Sequence[Passage], branch: Sequence[Passage]
 ) -> tuple[int, str] | None:
-    """The point where a branch leaves the story: the last complete turn that both have; None before the first."""
+    """The last complete turn that the branch shares with the story, as (number of passages, id); None for none."""
     pairs = zip(story, branch, strict=False)
     alike = sum(1 for _ in takewhile(lambda pair: _same(*pair), pairs))
     return next(((end, turn) for end, turn in reversed(turns) if end <= alike), None)

@@ -82,8 +82,8 @@ def _text(kind: bytes, data: bytes) -> bytes:
     return unpacked
 
 
-def with_texts(png: bytes, of: Mapping[str, bytes]) -> bytes:
-    """The same picture, with these texts in place of its card's texts."""
+def with_texts(png: bytes, texts: Mapping[str, bytes]) -> bytes:
+    """The picture with these texts by keyword in place of its card's."""
     at, chunks = len(SIGNATURE), list[bytes]()
     while at + 12 <= len(png) and len(chunks) < CHUNKS:
         length, kind = struct.unpack_from(">I4s", png, at)
@@ -94,12 +94,12 @@ def with_texts(png: bytes, of: Mapping[str, bytes]) -> bytes:
         keyword = chunk[8 : 8 + KEYWORD].partition(b"\0")[0].decode("latin-1").lower()
         if kind not in (b"tEXt", b"zTXt", b"iTXt") or keyword not in CARDS:
             chunks.append(chunk)
-    chunks[1:1] = _texts(of)  # after the header
+    chunks[1:1] = _text_chunks(texts)  # after the header
     return SIGNATURE + b"".join(chunks) + _chunk(b"IEND", b"")
 
 
-def _texts(of: Mapping[str, bytes]) -> list[bytes]:
-    return [_chunk(b"tEXt", f"{key}\0".encode() + text) for key, text in of.items()]
+def _text_chunks(texts: Mapping[str, bytes]) -> list[bytes]:
+    return [_chunk(b"tEXt", f"{keyword}\0".encode() + text) for keyword, text in texts.items()]
 
 
 def from_base64(text: bytes) -> bytes:
@@ -108,8 +108,8 @@ def from_base64(text: bytes) -> bytes:
     return base64.b64decode(clean + b"=" * (-len(clean) % 4))
 
 
-def portrait(name: str, of: Mapping[str, bytes]) -> bytes:
-    """A PNG with these texts: a plain background in a colour derived from the name."""
+def portrait(name: str, texts: Mapping[str, bytes]) -> bytes:
+    """A plain PNG in a colour derived from the name, with these texts by keyword."""
     colour = COLOURS[sha256(name.encode()).digest()[0] % len(COLOURS)]
     red, green, blue = (int(colour[at : at + 2], 16) for at in (1, 3, 5))
     rows = bytearray()
@@ -118,7 +118,7 @@ def portrait(name: str, of: Mapping[str, bytes]) -> bytes:
         rows += b"\0" + bytes(int(part * light) for part in (red, green, blue)) * WIDTH
     header = struct.pack(">IIBBBBB", WIDTH, HEIGHT, 8, 2, 0, 0, 0)
     pixels = _chunk(b"IDAT", zlib.compress(bytes(rows), 6))
-    return SIGNATURE + b"".join([_chunk(b"IHDR", header), *_texts(of), pixels, _chunk(b"IEND", b"")])
+    return SIGNATURE + b"".join([_chunk(b"IHDR", header), *_text_chunks(texts), pixels, _chunk(b"IEND", b"")])
 
 
 def _chunk(kind: bytes, body: bytes) -> bytes:

@@ -26,12 +26,19 @@ from bot.works.story.exchange import agnai, ai_dungeon, png, webp
 from bot.works.story.exchange.card import CARD_JSON, Card, card_of, is_card
 from bot.works.story.exchange.chat_log import is_chat_log, read_chat_log, read_plain
 from bot.works.story.exchange.discord_export import is_discord_export, read_discord_export
-from bot.works.story.exchange.json_import import LARGEST_MB, NAME_CHARS, BadLine, Imported, imported, tree_of
+from bot.works.story.exchange.json_import import (
+    LARGEST_MB,
+    NAME_CHARS,
+    BadLine,
+    Imported,
+    read_story,
+    tree_of,
+)
 from bot.works.story.exchange.kobold import is_kobold, read_kobold
 from bot.works.story.exchange.lorebook import Lorebook, is_lorebook, lorebook_of
 from bot.works.story.exchange.novelai import is_novelai, read_novelai
-from bot.works.story.exchange.numbers import written
-from bot.works.story.exchange.passages import Whose
+from bot.works.story.exchange.numbers import dump
+from bot.works.story.exchange.passages import Destination
 from bot.works.story.exchange.rows import Rows, titled
 from bot.works.story.exchange.sillytavern import is_sillytavern, read_sillytavern
 from storage.db import new_id
@@ -80,7 +87,7 @@ class _Head:
     counts: dict[str, int]
 
 
-def found_in(data: bytes, file: str, whose: Whose) -> Found:
+def read_file(data: bytes, file: str, whose: Destination) -> Found:
     """What the file contains, by its name and its contents. Raises UserError, which names `file`."""
     if len(data) > LARGEST_MB * 1_000_000:
         raise UserError("story.import_large", file=file, limit=LARGEST_MB)
@@ -101,14 +108,14 @@ def found_in(data: bytes, file: str, whose: Whose) -> Found:
     if suffix in (".txt", ".md"):
         if is_json:
             with suppress(UserError):
-                return _of_tree(tree_of(data, file), data, file, whose)
+                return _read_tree(tree_of(data, file), data, file, whose)
         return read_plain(data, file, whose.space, whose.id)
     if suffix == ".jsonl":
         raise UserError("story.import_header", file=file)
-    return _of_tree(tree_of(data, file), data, file, whose)
+    return _read_tree(tree_of(data, file), data, file, whose)
 
 
-def _of_tree(tree: Any, data: bytes, file: str, whose: Whose) -> Found:
+def _read_tree(tree: Any, data: bytes, file: str, whose: Destination) -> Found:
     """What a JSON file contains, by its fields."""
     if ai_dungeon.are_story_cards(tree):
         return ai_dungeon.cards_of(_sound(tree, file))
@@ -134,13 +141,13 @@ def _of_tree(tree: Any, data: bytes, file: str, whose: Whose) -> Found:
             return ai_dungeon.read_ai_dungeon(_sound(dict(adventure), file), data, file, whose)
     if not isinstance(tree, dict) or "format" not in tree:
         raise UserError(seems_to_be(tree), file=file)
-    story = imported(data, file, whose.space, whose.id)
+    story = read_story(data, file, whose.space, whose.id)
     for card_file in map(base64.b64decode, story.cards.values()):
         (_card_of_png if card_file.startswith(png.SIGNATURE) else _card_of_zip)(card_file, file)
     return story
 
 
-def story_of(card: Card, whose: Whose, author: str = "") -> Imported:
+def story_of(card: Card, whose: Destination, author: str = "") -> Imported:
     """A story that begins with the character's greetings, each a version of the first scene."""
     rows = Rows(whose.id or new_id(), whose.space, card.name)
     rows.add("set", {"title": card.name, **({"premise": card.scenario} if card.scenario else {})})
@@ -153,7 +160,7 @@ def story_of(card: Card, whose: Whose, author: str = "") -> Imported:
     return rows.imported()
 
 
-def story_of_book(book: Lorebook, file: str, whose: Whose) -> Imported:
+def story_of_book(book: Lorebook, file: str, whose: Destination) -> Imported:
     """A story that has not begun yet, with the lorebook."""
     rows = Rows(whose.id or new_id(), whose.space, book.name.strip()[:NAME_CHARS] or titled(file))
     if book.source:
@@ -166,7 +173,7 @@ def story_of_book(book: Lorebook, file: str, whose: Whose) -> Imported:
 def _sound(tree: Any, file: str) -> Any:
     """The file without unpaired surrogates, which JSON can contain as escapes but no database stores."""
     try:
-        written(tree).encode()
+        dump(tree).encode()
     except (UnicodeEncodeError, RecursionError) as fault:
         raise UserError("story.import_unreadable", file=file) from fault
     return tree
@@ -220,7 +227,7 @@ class Strangers:
         readers = dict.fromkeys(KINDS, __name__)
         self._sandbox = Sandbox(at_once=1, readers=readers, check=lambda name, data: None)
 
-    async def found(self, data: bytes, file: str, whose: Whose, progress: Progress) -> Found:
+    async def found(self, data: bytes, file: str, whose: Destination, progress: Progress) -> Found:
         """The result of `found_in`. Raises UserError, also as `Sandbox.read` does."""
         head = json.dumps(asdict(whose)).encode()
         document = await self._sandbox.read(file, head + b"\n" + data, progress)
@@ -231,7 +238,7 @@ def read(name: str, data: bytes, progress: Progress) -> Document:
     """Read a file for `bot.readers.child`: `data` is a Whose as JSON, a line end, and the file."""
     head, _, contents = data.partition(b"\n")
     try:
-        imported = found_in(contents, name, Whose(**json.loads(head)))
+        imported = read_file(contents, name, Destination(**json.loads(head)))
         lines = [
             json.dumps(line, ensure_ascii=False, default=datetime.isoformat)
             for line in _lines_of(imported, progress)

@@ -17,7 +17,7 @@ from uuid import NAMESPACE_OID, uuid5
 
 from bot.events import UserError
 from bot.works.story.exchange.json_import import LARGEST_MB, NAME_CHARS, BadLine, Imported
-from bot.works.story.exchange.numbers import read, written
+from bot.works.story.exchange.numbers import dump, read
 from storage.stories import BranchRow, NodeRow, StoryRow
 
 SPEAKER_CHARS: Final = 80
@@ -118,7 +118,7 @@ def json_object(line: str) -> dict[str, Any] | None:
     """
     try:
         tree = read(line)
-        written(tree).encode()
+        dump(tree).encode()
     except (ValueError, RecursionError):
         return None
     return tree if isinstance(tree, dict) else None

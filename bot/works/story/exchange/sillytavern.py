@@ -14,9 +14,9 @@ from datetime import UTC, datetime
 from typing import Any, Final
 
 from bot.events import UserError
-from bot.works.story.exchange.card import said
+from bot.works.story.exchange.card import with_names
 from bot.works.story.exchange.json_import import BadLine, Imported
-from bot.works.story.exchange.numbers import value_of, written
+from bot.works.story.exchange.numbers import dump, value_of
 from bot.works.story.exchange.rows import (
     BEGINNING,
     LINE_CHARS,
@@ -107,7 +107,7 @@ def sillytavern(story: Story, player: str, character: str, sources: Mapping[str,
     header: dict[str, Any] = {"user_name": player, "character_name": character}
     header |= {"create_date": start.isoformat(), "chat_metadata": {}}
     chat = _source(sources.get("", "")) or _Message(header)
-    lines = [_noted(chat.message or header, str(story.settings.get("note") or "")), *chat.hidden]
+    lines = [_with_note(chat.message or header, str(story.settings.get("note") or "")), *chat.hidden]
     for turn in turns:
         act, plain = turn.act, {"is_system": False, "send_date": turn.created_at.isoformat()}
         source = _source(sources.get(turn.id, ""))
@@ -122,15 +122,13 @@ def sillytavern(story: Story, player: str, character: str, sources: Mapping[str,
             message = (
                 source.message if source else {"name": act.speaker or character, "is_user": False, **plain}
             )
-            lines.append(_swiped(message, texts, versions.index(turn.scene)))
+            lines.append(_with_versions(message, texts, versions.index(turn.scene)))
         lines += source.hidden if source else []
-    return "".join(f"{written(line)}\n" for line in lines)
+    return "".join(f"{dump(line)}\n" for line in lines)
 
 
-def _swiped(message: Mapping[str, Any], texts: Sequence[str], shown: int) -> dict[str, Any]:
-    """The message with these versions, of which the one with the index `shown` is shown; unchanged where nothing
-    differs.
-    """
+def _with_versions(message: Mapping[str, Any], texts: Sequence[str], shown: int) -> dict[str, Any]:
+    """The message with these versions, of which that with the index `shown` is shown; what is equal stays unchanged."""
     text, swipes = texts[shown], message.get("swipes")
     if "mes" in message and _swipes(message, message["mes"])[0] == texts:
         if text == message["mes"] or not isinstance(swipes, list) or text not in swipes:
@@ -154,7 +152,7 @@ class _Message:
 
     @property
     def source(self) -> str:
-        return written(asdict(self))
+        return dump(asdict(self))
 
 
 def _source(text: str) -> _Message | None:
@@ -187,10 +185,10 @@ def _note(header: Mapping[str, Any]) -> str:
     if not isinstance(note, str) or value_of(metadata.get("note_interval")) == 0:
         return ""
     names = name_of(header.get("character_name")), name_of(header.get("user_name"))
-    return said(note, *names).strip()[:NOTE_CHARS]
+    return with_names(note, *names).strip()[:NOTE_CHARS]
 
 
-def _noted(header: Mapping[str, Any], note: str) -> dict[str, Any]:
+def _with_note(header: Mapping[str, Any], note: str) -> dict[str, Any]:
     """The header with this note; unchanged if the note is the same."""
     if note == _note(header):
         return dict(header)

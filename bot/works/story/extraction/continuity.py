@@ -1,7 +1,6 @@
-"""Finds contradictions between a scene and the state before it, by code, in addition to those that the extractor
-reports.
+"""Finds, by code, contradictions between a scene and the state before it that the extractor has missed.
 
-Each check would rather miss a contradiction than flag something that readers accept. Pure.
+Each check would rather miss a contradiction than flag something that readers accept.
 """
 
 from __future__ import annotations
@@ -50,14 +49,18 @@ def flags(
     standing: list[dict[str, Any]], before: Mapping[str, Character], place: str, last_place: str,
     scene: str, turn: str, say: Words,
 ) -> list[str]:  # fmt: skip
-    """A sentence for each contradiction. `standing` are the characters after the scene; if a character has lost a thing
-    to another one, the thing is removed from the former here, which the extractor does not always do.
+    """A sentence for each contradiction between the characters after the scene (`standing`) and those `before`.
+
+    Changes `standing`: a thing that was handed over is removed from its former holder, which the extractor may forget.
     """
-    problems = [*_dead(standing, before, scene, say), *_held(standing, before, scene, turn, say)]
-    return problems + _elsewhere(standing, before, (place, last_place), f"{turn}\n{scene}", say)
+    problems = [
+        *_dead_flags(standing, before, scene, say),
+        *_holding_flags(standing, before, scene, turn, say),
+    ]
+    return problems + _place_flags(standing, before, (place, last_place), f"{turn}\n{scene}", say)
 
 
-def _dead(
+def _dead_flags(
     standing: Sequence[Mapping[str, Any]], before: Mapping[str, Character], scene: str, say: Words
 ) -> list[str]:
     seen = {row["name"].casefold() for row in standing if row["present"] and not row["dead"]}
@@ -76,7 +79,7 @@ def _dead(
     ]
 
 
-def raised(turn: str, story: Story) -> list[str]:
+def revived(turn: str, story: Story) -> list[str]:
     """The dead characters whom a player clearly declares to be alive: not in a question, an attempt or a wish."""
     narrated = attribution.unquoted(turn)
     sentences = [
@@ -105,7 +108,7 @@ def distinctive_words(text: str) -> frozenset[str]:
     )
 
 
-def _held(
+def _holding_flags(
     standing: list[dict[str, Any]], before: Mapping[str, Character], scene: str, turn: str, say: Words
 ) -> list[str]:
     now = {row["name"].casefold(): row for row in standing}
@@ -163,13 +166,11 @@ def _lose(
         now[key]["holding"] = ", ".join(part for held, part in theirs.items() if held != words) or GONE
 
 
-def _elsewhere(
+def _place_flags(
     standing: Sequence[Mapping[str, Any]], before: Mapping[str, Character], places: tuple[str, str],
     passage: str, say: Words,
 ) -> list[str]:  # fmt: skip
-    """The characters who were in one place and are in another, distinct one, although the text mentions no way
-    there.
-    """
+    """Flags the characters who are in another, distinct place than before, although the text mentions no way there."""
     known_places = [
         distinctive_words(place)
         for character in before.values()

@@ -1,7 +1,7 @@
-"""Extraction: after a scene was shown, a small model reads who is where, what happened, and what contradicts the state.
+"""Extraction: the extractor, a small model, notes who is where, what happened, and what contradicts the state.
 
-It is a separate run, in a queue for each branch: no turn waits for it, and it catches up with earlier scenes, and with
-the last lines of an imported chat log.
+This is a run of its own after a scene was shown, in a queue for each branch: no turn waits for it. It also reads
+earlier scenes that were left out, and the last lines of an imported chat log.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Version:
-    """A scene to read, and its turn; or `turns` turns of a chat log, the last of which is `turn`, with its act as
+    """A scene to read, and its turn; or `turns` lines of a chat log, of which `turn` is the last, with its act as
     `scene`.
     """
 
@@ -74,7 +74,7 @@ class Version:
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """Whether the scene still exists, the events to look for in it, and the plot threads that are open before it."""
+    """The events to look for in a scene and the threads open before it; `there` is False once it is withdrawn."""
 
     there: bool
     events: list[KeyEvent]
@@ -82,8 +82,8 @@ class Look:
 
 
 @dataclass(frozen=True, slots=True)
-class Before:
-    """The state before a turn's scene: the earlier turns, and the characters including the player's corrections."""
+class StateBefore:
+    """What came before a version of a scene: the turns, and the characters with people's corrections."""
 
     turns: list[Turn]
     characters: dict[str, state.Character]
@@ -100,9 +100,11 @@ class Extraction:
     _summaries: Summaries
 
     async def begin(self, run: Run) -> bool:
-        """After a turn, begin a run that reads the branch's scenes; returns whether there is a model for it."""
+        """After a turn, begin a run that reads the branch's scenes if enough are unread; returns whether there is an
+        extractor.
+        """
         models = self._models.with_roles(await self._roles(run.request))
-        if not self.able(models):
+        if not self.is_available(models):
             return False
 
         async def branch() -> list[str]:
@@ -118,12 +120,14 @@ class Extraction:
             await _extract(run, *target)
         return True
 
-    def able(self, models: Models) -> bool:
+    def is_available(self, models: Models) -> bool:
         can = models.capabilities("extractor")
         return self._settings.extract and can is not None and not can.demo
 
-    def settled(self, story: Story, of_last: int) -> int:
-        """How many of the first turns wait for no extraction; only the last `of_last` may be waiting."""
+    def extracted_turns(self, story: Story, of_last: int) -> int:
+        """How many of the first turns have no scene that the extractor still has to read, given that all but the last
+        `of_last` have none.
+        """
         last = story.current_turns[-of_last:]
         waiting = {version.turn for version in _scenes(last, TRIES)}
         waiting |= {turn.id for turn in last if not turn.scenes and not is_line(turn)}  # it is being written
@@ -131,9 +135,9 @@ class Extraction:
         return story.length - len(last) + before
 
     def missing(self, story: Story, *, again: bool = True) -> list[Version]:
-        """What counts and was not read yet, the oldest first: scenes, and then, since somebody may be waiting for the
-        scenes, the last lines of a chat log. `again`: includes those whose answers could not be used, unless that
-        happened TRIES times.
+        """The unread scenes that count, the oldest first, and then the unread lines of a chat log.
+
+        With `again` those that failed are included, until they have failed TRIES times.
         """
         tries = TRIES if again else 1
         logged = [
@@ -153,9 +157,8 @@ class Extraction:
 
         async def wanted() -> list[Version]:
             now = await self._logs.story(space, story, branch)
-            at_once = max(
-                AT_ONCE, self._settings.extract_every
-            )  # otherwise the rest would wait for that many more
+            # At least a whole interval, since the rest would wait for as many more.
+            at_once = max(AT_ONCE, self._settings.extract_every)
             again = not request.options.get("goes_on")
             return self.missing(now, again=again)[:at_once]
 
@@ -165,7 +168,7 @@ class Extraction:
         roles = await run.step("roles", lambda: self._roles(request), dict[str, list[str]])
         models, doubtful = self._models.with_roles(roles), False
         for number, version in enumerate(await run.step("scenes", wanted, list[Version]), 1):
-            look = partial(self._look, space, story, branch, version)
+            look = partial(self._look_for, space, story, branch, version)
             looked = await run.step(f"events-{number}", look, Look)
             if not looked.there:
                 continue
@@ -183,16 +186,16 @@ class Extraction:
                     )
                     continue
                 if doubtful or error.key not in OF_EITHER:  # for instance no service, no money
-                    return  # the next turn's run tries again
+                    return
                 doubtful = True
                 continue
             now = await self._logs.story(space, story, branch)
             say, turn = words(request.locale), now.turns[version.turn]
             scene = scene_of(now, version)
-            earlier = before(now, version)
+            earlier = state_before(now, version)
             if not agreed(now):
                 findings = replace(findings, crossed=[])
-            body = read(findings, earlier, looked.events, turn, scene, say, looked.threads)
+            body = node_body(findings, earlier, looked.events, turn, scene, say, looked.threads)
             names = offered_people(now, earlier.turns, earlier.characters, body["state"])
             if names and scene is not None:
                 body["noticed"] = names
@@ -225,17 +228,17 @@ class Extraction:
         self, run: Run, story: str, branch: str, version: Version, number: int, body: dict[str, Any],
         author: str = "",
     ) -> None:  # fmt: skip
-        """`author`: who wrote the words in the scene."""
+        """Append an "extracted" node; `author` is the person who wrote the scene, "" for the writer."""
         body = body | {"scene": version.scene}
         extracted_node = node(
             run.id, f"extracted-{number}", "extracted", body, turn=version.turn, author=author
         )
         await self._logs.stories.append(run.request.place.space, story, branch, [extracted_node])
 
-    async def _look(self, space: str, story: str, branch: str, version: Version) -> Look:
+    async def _look_for(self, space: str, story: str, branch: str, version: Version) -> Look:
         now = await self._logs.story(space, story, branch)
         mode = str(now.settings.get("plot_check_mode") or self._settings.plot_check_mode)
-        events, opened = events_for(now, before(now, version), mode), threads_for(now, version)
+        events, opened = events_for(now, state_before(now, version), mode), threads_for(now, version)
         return Look(scene_of(now, version) is not None or bool(stretch_of(now, version)), events, opened)
 
     async def prompt_of(
@@ -246,10 +249,11 @@ class Extraction:
         events: Sequence[KeyEvent],
         opened: Sequence[KeyEvent] = (),
     ) -> Prompt:
+        """The extractor's prompt for a scene or for lines of a chat log."""
         scene, lines = scene_of(story, version), stretch_of(story, version)
         turn = story.turns[version.turn]
         text = as_scene(lines) if lines else scene.text if scene is not None else ""
-        characters = state.as_prompt(before(story, version).characters)
+        characters = state.as_prompt(state_before(story, version).characters)
         wording = (await self._prompts.wording(space, PROMPT)).text
         system, task = wording.fill(
             cast=untrusted.data(", ".join(dict.fromkeys([*story.cast, *(line.act.name for line in lines)]))),
@@ -289,12 +293,10 @@ def _failed(story: Story, version: Version) -> int:
 
 
 def scene_of(story: Story, version: Version) -> Scene | None:
-    turn = story.turns.get(version.turn)
-    return (
-        next((scene for scene in turn.versions if scene.id == version.scene), None)
-        if turn is not None
-        else None
-    )
+    """The scene, unless it was withdrawn; None for lines of a chat log."""
+    if (turn := story.turns.get(version.turn)) is None:
+        return None
+    return next((scene for scene in turn.versions if scene.id == version.scene), None)
 
 
 def stretch_of(story: Story, version: Version) -> list[Turn]:
@@ -315,25 +317,27 @@ def before_turns(story: Story, turn: str) -> list[Turn]:
         return turns
 
 
-def before(story: Story, version: Version) -> Before:
-    """The state before this version was written: corrections made after an earlier version count."""
+def state_before(story: Story, version: Version) -> StateBefore:
+    """The state before this version was written, with the corrections that were made after earlier versions."""
     turns = before_turns(story, version.turn)
     turns = turns[: len(turns) - version.turns + 1]
-    standing, scenes = state.characters(story, turns), story.turns[version.turn].scenes
+    characters, scenes = state.characters(story, turns), story.turns[version.turn].scenes
     at = next((n for n, scene in enumerate(scenes) if scene.id == version.scene), -1)
     corrections = story.corrections.get(version.turn, ())
-    state.apply_corrections(standing, [correction for correction in corrections if correction.versions <= at])
-    return Before(turns, standing)
+    state.apply_corrections(
+        characters, [correction for correction in corrections if correction.versions <= at]
+    )
+    return StateBefore(turns, characters)
 
 
-def events_for(story: Story, before: Before, mode: str) -> list[KeyEvent]:
+def events_for(story: Story, before: StateBefore, mode: str) -> list[KeyEvent]:
     """The chapter's events to look for in a scene, or its climax once all have happened; and the arc's milestone."""
     milestone = arc.current(story, before.turns)
     heading = [KeyEvent(milestone.id, milestone.text)] if milestone is not None else []
     return [*_chapter_events(story, before, mode), *heading]
 
 
-def _chapter_events(story: Story, before: Before, mode: str) -> list[KeyEvent]:
+def _chapter_events(story: Story, before: StateBefore, mode: str) -> list[KeyEvent]:
     if not (chapters := state.chapters(story, before.turns)):
         return []
     chapter, happened = chapters[-1], state.happened_ids(story, before.turns)
@@ -343,8 +347,8 @@ def _chapter_events(story: Story, before: Before, mode: str) -> list[KeyEvent]:
 
 
 def threads_for(story: Story, version: Version) -> list[KeyEvent]:
-    """The plot threads that are open before this version, with people's later changes."""
-    now = threads.open_threads(story, before(story, version).turns, version.turn)
+    """The newest plot threads that are open before this version, with people's changes after its turn."""
+    now = threads.open_threads(story, state_before(story, version).turns, version.turn)
     return [KeyEvent(thread.id, thread.text) for thread in now[-threads.ASKED :]]
 
 
@@ -352,21 +356,21 @@ def _numbered(events: Sequence[KeyEvent]) -> str:
     return "\n".join(f"{n}. {untrusted.data(event.text)}" for n, event in enumerate(events, 1))
 
 
-def read(
+def node_body(
     findings: Findings,
-    before: Before,
+    before: StateBefore,
     events: Sequence[KeyEvent],
     turn: Turn,
     scene: Scene | None,
     say: Words,
     opened: Sequence[KeyEvent] = (),
 ) -> dict[str, Any]:
-    """The body of the node, cut to a story's limits. Findings about nobody, or about an event outside the list, are
-    ignored.
+    """The body of the "extracted" node for the extractor's findings, cut to a story's limits.
 
-    Lines of a chat log have no `scene`, and nothing is flagged for them, since they were played elsewhere.
+    `events` and `opened` are the numbered lists of the prompt; other numbers are ignored. Lines of a chat log have no
+    `scene`, and nothing is flagged for them, since they were played elsewhere.
     """
-    standing = list[dict[str, Any]]()
+    rows = list[dict[str, Any]]()
     contradictions = [line for text in findings.contradictions[:FOUND] if (line := _line(text))]
     for character in findings.characters[:FOUND]:
         if not (name := _line(character.character)[:NAME_CHARS]):
@@ -380,7 +384,7 @@ def read(
             "dead": character.dead,
             "present": character.present,
         }
-        standing.append(row | {"relations": [pair for pair in relations if all(pair)]})
+        rows.append(row | {"relations": [pair for pair in relations if all(pair)]})
     memories = [
         {"character": _line(memory.character)[:NAME_CHARS], "kind": memory.kind, "text": _line(memory.text)}
         for memory in findings.memories[:FOUND]
@@ -396,15 +400,13 @@ def read(
     last_place = next(filter(None, places), "")
     flags = list[str]()
     if scene is not None:
-        checked = continuity.flags(
-            standing, before.characters, place, last_place, scene.text, turn.act.text, say
-        )
-        flags = list(dict.fromkeys([*checked, *contradictions]))[:FOUND]
+        by_code = continuity.flags(rows, before.characters, place, last_place, scene.text, turn.act.text, say)
+        flags = list(dict.fromkeys([*by_code, *contradictions]))[:FOUND]
     return {
         "summary": _line(findings.summary),
         "place": place,
         "time": _line(findings.time),
-        "state": standing,
+        "state": rows,
         "memories": memories,
         "events": [line for text in findings.events[:FOUND] if (line := _line(text))],
         "done": [event.id for n, event in enumerate(events, 1) if n in happened],

@@ -37,9 +37,7 @@ def _as_texts(value: object) -> object:
 
 
 def _as_objects(value: object, key: str, only: str) -> list[object]:
-    """A list of objects, also if they are in one object by their `key`; other values are left out. A plain text is read
-    as the field `only`.
-    """
+    """The objects of a list, or of an object that has them by their `key`; a plain text there is the field `only`."""
     if isinstance(value, dict):
         value = (
             [value] if key in value else [_keyed(key, name, only, content) for name, content in value.items()]
@@ -108,7 +106,7 @@ def _as_sheet_changes(value: object) -> object:
 
 
 @dataclass(frozen=True, slots=True)
-class OnSheet:
+class SheetFinding:
     """What the scene did to a character's sheet, as people would type it."""
 
     character: Said = ""
@@ -136,6 +134,6 @@ class Findings:
     key_events: Annotated[list[Check], BeforeValidator(_as_checks)] = field(default_factory=list)
     contradictions: Sayings = field(default_factory=list)
     crossed: Sayings = field(default_factory=list)
-    changes: Annotated[list[OnSheet], BeforeValidator(_as_sheet_changes)] = field(default_factory=list)
+    changes: Annotated[list[SheetFinding], BeforeValidator(_as_sheet_changes)] = field(default_factory=list)
     opened: Sayings = field(default_factory=list)
     closed: Annotated[list[int], BeforeValidator(_as_numbers)] = field(default_factory=list)

@@ -1,7 +1,4 @@
-"""Divides the lines of an imported chat log into stretches that are read at once, and finds the line of each finding.
-
-Pure.
-"""
+"""Divides the lines of a chat log into stretches that are read at once, and finds the line of each finding."""
 
 from __future__ import annotations
 
@@ -19,10 +16,9 @@ _WORD: Final = re.compile(r"\w{3,}")
 
 
 def stretches(story: Story, lines: int) -> list[list[Turn]]:
-    """The unread stretches, the oldest first, among the last `lines` lines of the log: each consists of consecutive
-    lines in one scene.
+    """The unread stretches, the oldest first, of the last `lines` lines: each has consecutive lines of one scene.
 
-    A line counts as read if it belongs to a stretch that has a result and whose last line still counts.
+    A line is read if it belongs to a stretch whose last line counts and has an extraction.
     """
     open_lines: list[int] = []
     at, seen = story.length - 1, 0
@@ -65,9 +61,7 @@ def as_scene(stretch: Sequence[Turn]) -> str:
 
 
 def lines_back(texts: Sequence[str], stretch: Sequence[Turn]) -> list[int]:
-    """For each text found in the stretch, how many lines before the last one the most similar line is, with more weight
-    for rare words; 0 if no line is similar.
-    """
+    """For each text, how many lines before the last one the line with the most similar words is; 0 for none."""
     words = [set(_WORD.findall(f"{turn.act.name} {turn.act.text}".casefold())) for turn in stretch]
     counts = Counter(word for line in words for word in line)
     distances = []

@@ -34,8 +34,10 @@ _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
-    """The part of a tier that begins at the index `first` and is made of these nodes; `turn` is its last turn."""
+class SummaryRequest:
+    """A summary to make: that of the part of a tier from the index `first` on, whose sources are `of`; `turn` is the
+    last turn.
+    """
 
     tier: int
     first: int
@@ -49,31 +51,29 @@ class Summaries:
     _prompts: Prompts
 
     async def make(self, run: Run, story: str, branch: str, models: Models) -> bool:
-        """Make the next summaries, and erase those whose words were withdrawn; returns whether there may be more to
-        make.
-        """
+        """Make the next summaries, and erase those of withdrawn words; returns whether more may be missing."""
         space, made = run.request.place.space, 0
 
-        async def wanted() -> list[Wanted]:
+        async def wanted() -> list[SummaryRequest]:
             now = await self._logs.story(space, story, branch)
-            if taken_back := _taken_back(now):
+            if taken_back := _withdrawn_summaries(now):
                 await self._logs.stories.erase(space, dict.fromkeys(taken_back, ""))
                 now = await self._logs.story(space, story, branch)
-            return list(islice(_lacking(now), AT_ONCE))
+            return list(islice(_requests(now), AT_ONCE))
 
-        for number, want in enumerate(await run.step("lacking", wanted, list[Wanted]), 1):
+        for number, want in enumerate(await run.step("lacking", wanted, list[SummaryRequest]), 1):
             make = partial(self._make, run, story, branch, models, number, want)
             if not await run.step(f"summed-{number}", make, bool):
-                return False  # for instance no service, no money: the next turn's run tries again
+                return False
             made += 1
         return made > 0  # those of the tier above are next
 
     async def _make(
-        self, run: Run, story: str, branch: str, models: Models, number: int, want: Wanted
+        self, run: Run, story: str, branch: str, models: Models, number: int, want: SummaryRequest
     ) -> bool:
         space = run.request.place.space
         now = await self._logs.story(space, story, branch)
-        if (part := _still(now, want)) is None:
+        if (part := _current_part(now, want)) is None:
             return True
         prompt, text = await self._prompt(space, now, want), ""
         try:
@@ -91,7 +91,7 @@ class Summaries:
         )
         return True
 
-    async def _prompt(self, space: str, story: Story, want: Wanted) -> Prompt:
+    async def _prompt(self, space: str, story: Story, want: SummaryRequest) -> Prompt:
         count = most_chars(want.tier) // CHARS_A_WORD
         parts = Tiers(story, story.current_turns).parts_below(want.tier, want.first)
         texts = "\n".join(f"<part>{untrusted.data(part.text)}</part>" for part in parts)
@@ -104,13 +104,13 @@ class Summaries:
         )
 
 
-def _lacking(story: Story) -> Iterator[Wanted]:
+def _requests(story: Story) -> Iterator[SummaryRequest]:
     turns = story.current_turns
     for tier, part in Tiers(story, turns).missing_summaries():
-        yield Wanted(tier, part.first, turns[part.first + part.turns - 1].id, part.sources)
+        yield SummaryRequest(tier, part.first, turns[part.first + part.turns - 1].id, part.sources)
 
 
-def _taken_back(story: Story) -> set[str]:
+def _withdrawn_summaries(story: Story) -> set[str]:
     """The summaries of withdrawn words, and the summaries of those."""
     gone = {act.id for turn in story.turns.values() for act in turn.acts if act.withdrawn}
     gone |= {scene.id for turn in story.turns.values() for scene in turn.scenes if scene.withdrawn}
@@ -123,8 +123,8 @@ def _taken_back(story: Story) -> set[str]:
     return summaries
 
 
-def _still(story: Story, want: Wanted) -> Part | None:
-    """The part, if the story still has it unchanged and nobody has summed it up."""
+def _current_part(story: Story, want: SummaryRequest) -> Part | None:
+    """The part, if the story still has it unchanged and without a summary; otherwise None."""
     turns = story.current_turns
     if want.turn not in story.path[: story.length]:
         return None

@@ -35,7 +35,14 @@ class PlayedStory:
     branch: str
     story: Story
     place: PlaceRow | None = None
-    """The thread's row; None before it is stored."""
+    """The row of the place; None if the story is not read by its place."""
+
+    @property
+    def table(self) -> Place | None:
+        """The place where the story is played."""
+        if (row := self.place) is None:
+            return None
+        return Place(row.platform, row.space, row.channel, row.thread)
 
 
 @dataclass(slots=True)

@@ -1,7 +1,6 @@
 """The pieces of one branch of a story in order, and the scores that a query gives them.
 
-Every figure in a score, including how rare a word is, counts only these pieces. Knows no database, no model and no
-prompt. Synchronous: callers run it in a thread.
+Every figure in a score, including how rare a word is, counts only these pieces. Callers run this in a thread.
 """
 
 from __future__ import annotations
@@ -59,9 +58,7 @@ Reason: TypeAlias = Literal["words", "meaning", "time", "person"]
 
 
 class BranchPieces:
-    """The pieces of one branch in order; `scenes` has the number of each piece's scene, `numbers` its number in the
-    index.
-    """
+    """The pieces of one branch in order: `numbers` are their numbers in the index, `scenes` those of their scenes."""
 
     def __init__(self, index: Pieces, numbers: Sequence[int] | Ints, scenes: Sequence[int] | Ints) -> None:
         import numpy as np
@@ -74,7 +71,7 @@ class BranchPieces:
         self._place[self.numbers] = np.arange(len(self.numbers), dtype=np.int32)
         self._every = len(self.numbers) == len(index)
         """Whether all pieces of the index belonged to this branch when it was made."""
-        lengths = self._of(index._lengths).astype(np.float32)
+        lengths = self._column(index._lengths).astype(np.float32)
         self._mean_length = _mean(lengths)
         in_scenes = np.bincount(self.scenes, weights=lengths, minlength=self.scene_count)
         scene_lengths = in_scenes.astype(np.float32)
@@ -82,7 +79,7 @@ class BranchPieces:
         self._names: frozenset[str] | None = None
         self._scenes_of: dict[str, Ints] = {}
 
-    def _of(self, column: array[int] | bytearray) -> NDArray[Any]:
+    def _column(self, column: array[int] | bytearray) -> NDArray[Any]:
         """The values of an index column for the branch's pieces."""
         import numpy as np
 
@@ -93,10 +90,10 @@ class BranchPieces:
         """The numbers of the nodes to which the pieces belong."""
         return self.index.nodes_of(self.numbers)
 
-    def wanted(self) -> NDArray[np.bool_]:
-        """Whether each piece of the index belongs to the branch, by number, up to those that were added since."""
-        wanted: NDArray[np.bool_] = self._place >= 0
-        return wanted
+    def membership(self) -> NDArray[np.bool_]:
+        """Whether each piece of the index, by number, belongs to the branch; without pieces that were added since."""
+        is_member: NDArray[np.bool_] = self._place >= 0
+        return is_member
 
     def names(self) -> frozenset[str]:
         """The terms of all speakers' names."""
@@ -104,19 +101,19 @@ class BranchPieces:
 
         if self._names is None:
             speaks = np.zeros(len(self.index._speakers), dtype=np.bool_)
-            speaks[self._of(self.index._speaker)] = True
+            speaks[self._column(self.index._speaker)] = True
             names = (names for names, number in self.index._speakers.items() if speaks[number])
             self._names = frozenset[str]().union(*names)
         return self._names
 
-    def naming(self, term: str) -> Ints:
+    def pieces_naming(self, term: str) -> Ints:
         """The positions of the pieces that contain the term, if it is a rare name: always written with a capital, and
         in only one scene, or in one in a hundred up to FEW.
         """
         few = min(FEW, max(1, self.scene_count // 100))
-        if len(self.scenes_holding(term)) > few:
+        if len(self.scenes_with(term)) > few:
             return self.numbers[:0]
-        places, _, capitals = self._held(term)
+        places, _, capitals = self._postings(term)
         return places if capitals.all() else places[:0]
 
     def containing(self, term: str, places: Rows) -> Rows:
@@ -127,7 +124,7 @@ class BranchPieces:
         inside[inside] = numbers[at[inside]] == asked[inside]
         return places[inside]
 
-    def _held(self, term: str) -> tuple[Ints, Ints, NDArray[np.bool_]]:
+    def _postings(self, term: str) -> tuple[Ints, Ints, NDArray[np.bool_]]:
         """The positions of the pieces that contain the term, how often each does, and whether with a capital."""
         numbers, counts, capitals = self.index.postings.of(term)
         if len(self.index) > len(self._place):  # pieces that were added since do not belong to this branch
@@ -141,7 +138,7 @@ class BranchPieces:
 
     def has(self, term: str) -> bool:
         """Whether a piece contains the term."""
-        return bool(len(self._held(term)[0]))
+        return bool(len(self._postings(term)[0]))
 
     def alike(self, word: str, language: str) -> dict[str, float]:
         """The terms that resemble a word of that language, with their likeness."""
@@ -171,10 +168,10 @@ class BranchPieces:
             weights |= meant or dict.fromkeys(same, 1.0)
         return weights
 
-    def scenes_holding(self, term: str) -> Ints:
+    def scenes_with(self, term: str) -> Ints:
         """The numbers of the scenes that contain the term, ascending."""
         if term not in self._scenes_of:
-            self._in_scenes([term], [self._held(term)])
+            self._in_scenes([term], [self._postings(term)])
         return self._scenes_of[term]
 
     def _in_scenes(
@@ -183,7 +180,7 @@ class BranchPieces:
         """The scenes that contain each term, one term after another, how often each does, and the index where each term
         begins.
 
-        `held`: the results of `_held` for the terms.
+        `held`: the results of `_postings` for the terms.
         """
         import numpy as np
 
@@ -225,7 +222,7 @@ class BranchPieces:
 
         same = self.index.date(when)
         of = np.zeros(self.scene_count, dtype=np.bool_)
-        of[self.scenes[self._of(self.index._date) == same]] = True
+        of[self.scenes[self._column(self.index._date) == same]] = True
         return of
 
     def words(self, query: str, by: RecallConfig) -> tuple[Floats, Floats, float]:
@@ -236,15 +233,15 @@ class BranchPieces:
 
         (by_words, by_rare), by_scene, covers = self._by_words(self.query_terms(query))
         lent = (by.after_one, by.after_two), (by.before_one, by.before_two)
-        words = self._beside(by_words, *lent)
-        rare = self._beside(by_rare, *lent) if by_rare.any() else by_rare
+        words = self._with_neighbours(by_words, *lent)
+        rare = self._with_neighbours(by_rare, *lent) if by_rare.any() else by_rare
         best = np.float32(max(float(words.max(initial=0.0)), 1e-9))
         words /= best
         rare /= best
         if self.scene_count:
             words += (np.float32(by.scene) * _of_best(by_scene))[self.scenes]
         if "?" in query and by.questions:  # an answer is not a question
-            words -= np.float32(by.questions) * (self._of(self.index._flags) & ASKING > 0)
+            words -= np.float32(by.questions) * (self._column(self.index._flags) & ASKING > 0)
         return words, rare, covers
 
     def scores(
@@ -261,22 +258,24 @@ class BranchPieces:
 
         language, index = self.index.language, self.index
         person, time = np.zeros((2, len(self.numbers)), dtype=np.float32)
-        if speakers := [at for word in set(terms(query, language)) for at in index._cast_verbs.get(word, ())]:
+        if speakers := [
+            at for word in set(terms(query, language)) for at in index._speakers_by_word.get(word, ())
+        ]:
             of_speaker = np.zeros(len(index._speakers), dtype=np.float32)
             of_speaker[speakers] = by.speaker
-            person = of_speaker[self._of(index._speaker)]
+            person = of_speaker[self._column(index._speaker)]
         if dates := [at for word in date_words(query, language) for at in index._dated.get(word, ())]:
-            said = np.bincount(dates, minlength=len(index._dates))[self._of(index._date)]
+            said = np.bincount(dates, minlength=len(index._dates))[self._column(index._date)]
             time = np.float32(by.date) * (said == max(1, said.max(initial=0)))
         pattern = _WHEN.get(language)
         if pattern is not None and pattern.search(query):
-            time += np.float32(by.time) * (self._of(index._flags) & TIMED > 0)
+            time += np.float32(by.time) * (self._column(index._flags) & TIMED > 0)
         words, rare, covers = self.words(query, by)
         meaning = np.zeros(len(self.numbers), dtype=np.float32)
         if nearest:
             close = self._close(nearest)
             meaning = np.float32(by.meaning) * min_max(
-                self._beside(close, (by.meaning_beside,), (by.meaning_beside,))
+                self._with_neighbours(close, (by.meaning_beside,), (by.meaning_beside,))
             )
             if covers < by.covered:  # the query uses other words than the story
                 share = covers / by.covered
@@ -317,7 +316,7 @@ class BranchPieces:
         scores, rare_scores = np.zeros((2, size))
         scene_scores, covered, covers = np.zeros((3, count))
         rarity = 0.0
-        for some, held in self._held_together(weights):
+        for some, held in self._posting_groups(weights):
             counted = np.array([weights[term] for term in some])
             sizes = np.array([len(places) for places, *_ in held])
             places = np.concatenate([places for places, *_ in held]).astype(np.intp)
@@ -345,14 +344,14 @@ class BranchPieces:
             min(1.0, float(max(covered.max(), covers.max()))),
         )
 
-    def _held_together(
+    def _posting_groups(
         self, terms: Iterable[str]
     ) -> Iterator[tuple[list[str], list[tuple[Ints, Ints, NDArray[np.bool_]]]]]:
-        """The terms in groups with about _TOGETHER postings each, with the results of `_held`."""
+        """The terms in groups with about _TOGETHER postings each, with the results of `_postings`."""
         some, held, postings = list[str](), list[tuple["Ints", "Ints", "NDArray[np.bool_]"]](), 0
         for term in terms:
             some.append(term)
-            held.append(self._held(term))
+            held.append(self._postings(term))
             postings += len(held[-1][0])
             if postings >= _TOGETHER:
                 yield some, held
@@ -360,7 +359,7 @@ class BranchPieces:
         if some:
             yield some, held
 
-    def _beside(self, scores: Floats, before: Sequence[float], after: Sequence[float]) -> Floats:
+    def _with_neighbours(self, scores: Floats, before: Sequence[float], after: Sequence[float]) -> Floats:
         """Scores plus a share of the scores of the pieces before and after, within the same scene."""
         import numpy as np
 

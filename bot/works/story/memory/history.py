@@ -10,7 +10,13 @@ from weakref import ref
 
 from bot.works.story.memory.branch import BranchPieces
 from bot.works.story.memory.index import Pieces
-from bot.works.story.memory.pieces import about, nodes_of, noted, noted_at, pieces_of
+from bot.works.story.memory.pieces import (
+    described_turns,
+    extracted_pieces,
+    nodes_of,
+    pieces_of,
+    time_and_place,
+)
 from bot.works.story.world import state
 
 if TYPE_CHECKING:
@@ -24,9 +30,9 @@ if TYPE_CHECKING:
 class History:
     """A branch's pieces in order, as `story` was at the node `seq`.
 
-    `turns`: the ids of the branch's turns in order; `turn_of`: for each piece, the index of its turn. `scenes`: the
-    numbers of the scenes that a chat log names. `noted`: the pieces extracted from turns; `noted_of`: the index of the
-    turn from which each was extracted; `noted_for`: that of the turn that it describes.
+    `turns` are the ids of the branch's turns, `turn_of` the index of each piece's turn, `scenes` the numbers of a chat
+    log's scenes by name. `noted` are the pieces extracted from turns; `noted_of` has the index of the turn from which
+    each was extracted, `noted_for` that of the turn that it describes.
     """
 
     story: ref[Story]
@@ -39,10 +45,10 @@ class History:
     noted_of: NDArray[np.int32]
     noted_for: NDArray[np.int32]
     chapters: list[tuple[int, str]]
-    """The result of `state.titles`."""
+    """The result of `state.chapter_titles`."""
 
 
-def built(
+def build(
     index: Pieces, before: History | None, unchanged: int, story: Story, path: list[str], seq: int
 ) -> History:
     """The history of the turns of the path; that of the first `unchanged` ones is copied from `before`."""
@@ -60,7 +66,7 @@ def built(
     chapters = state.chapter_titles(story, path)
     for at in range(unchanged, len(path)):
         turn, own, chapter = story.turns[path[at]], list[int](), state.title_at(chapters, at)
-        place_and_time = about(turn, chapter)
+        place_and_time = time_and_place(turn, chapter)
         nodes = [node for node in nodes_of(turn) if node not in story.forgotten]
         if any(index.of(node, place_and_time) is None for node in nodes):
             for node, parts in pieces_of(turn, chapter).items():
@@ -73,12 +79,14 @@ def built(
             scene = max(scene, number)
             main_row.add(own, number, at)
             if nodes_of(turn)[-1] in nodes:  # otherwise its node is forgotten
-                source, parts = noted(turn, chapter)
+                source, parts = extracted_pieces(turn, chapter)
                 places, turns = (
-                    (noted_at(turn, at), turn.extracted.turns) if turn.extracted and parts else ([], 1)
+                    (described_turns(turn, at), turn.extracted.turns) if turn.extracted and parts else ([], 1)
                 )
                 # Leave out what was extracted from a forgotten line, and a summary that includes one.
-                lost = {place for place in range(max(0, at - turns + 1), at) if _lost(story, path[place])}
+                lost = {
+                    place for place in range(max(0, at - turns + 1), at) if _is_forgotten(story, path[place])
+                }
                 entries = [
                     (piece, place)
                     for piece, place in zip(index.add(source, parts) if parts else (), places, strict=True)
@@ -95,7 +103,7 @@ def built(
     return History(ref(story), seq, *fields, chapters)
 
 
-def _lost(story: Story, turn: str) -> bool:
+def _is_forgotten(story: Story, turn: str) -> bool:
     return story.turns[turn].act.id in story.forgotten
 
 

@@ -126,7 +126,7 @@ class Pieces:
         self.postings = Postings()
         self._lengths = array("H")
         self._speakers: dict[frozenset[str], int] = {}
-        self._cast_verbs: dict[str, list[int]] = {}
+        self._speakers_by_word: dict[str, list[int]] = {}
         self._speaker = array("H")
         self._dates: dict[str, int] = {}
         self._dated: dict[str, list[int]] = {}
@@ -197,7 +197,7 @@ class Pieces:
             if speaker not in self._speakers:
                 number_of_speaker = self._speakers[speaker] = len(self._speakers)
                 for word in speaker:
-                    self._cast_verbs.setdefault(word, []).append(number_of_speaker)
+                    self._speakers_by_word.setdefault(word, []).append(number_of_speaker)
             self._speaker = _longer(self._speaker, self._speakers[speaker])
             if piece.when not in self._dates:
                 number_of_date = self._dates[piece.when] = len(self._dates)

@@ -11,10 +11,10 @@ from dataclasses import dataclass, field
 from threading import Lock
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
-from bot.works.story.memory.history import History, built
+from bot.works.story.memory.history import History, build
 from bot.works.story.memory.index import Pieces
 from bot.works.story.memory.lore_vectors import LoreVectors
-from bot.works.story.memory.vectors import PieceVectors, decoded, nearest, outstanding
+from bot.works.story.memory.vectors import PieceVectors, decode, nearest, outstanding
 
 if TYPE_CHECKING:
     import numpy as np
@@ -40,10 +40,10 @@ ASKED, THERE = 1, 2
 
 
 @dataclass(frozen=True, slots=True)
-class Likely:
+class Candidates:
     """Vectors that may be close to a query's: their pieces, the numbers of their nodes, and their positions in these.
 
-    `crowd`: other vectors for comparison. `width`: the size of a coded vector, in bytes.
+    `crowd` are other vectors for comparison; `width` is the size of an encoded vector in bytes.
     """
 
     pieces: Ints
@@ -63,12 +63,12 @@ class Near(NamedTuple):
 
 
 @dataclass(slots=True)
-class Indexed:
-    """A story's pieces, used by one of the `threads` at a time (see `alone`). Its language was detected when it had
-    `sampled` turns.
+class StoryIndex:
+    """A story's pieces, used by one of the `threads` at a time (`in_thread`).
 
-    `of_lines`: the story began as a chat log. `state`: for each node of `pieces`, whether its vectors were read
-    (ASKED), and whether they are in `vectors` (THERE), where its first one is in the row `rows`.
+    `of_lines` says that the story began as a chat log. Its language was detected when it had `sampled` turns. `state`
+    says for each node of `pieces` whether its vectors were read from the database (ASKED), and are in `vectors`
+    (THERE), from the row in `rows` on.
     """
 
     pieces: Pieces
@@ -85,7 +85,7 @@ class Indexed:
     rows: array[int] = field(default_factory=lambda: array("i"))
     lore: LoreVectors = field(default_factory=LoreVectors)
 
-    async def alone(self, call: Callable[[], T]) -> T:
+    async def in_thread(self, call: Callable[[], T]) -> T:
         """Run `call` in a thread, after all earlier calls have ended, including those whose callers were cancelled."""
 
         def work() -> T:
@@ -95,7 +95,7 @@ class Indexed:
         async with self.waiting:
             return await asyncio.get_running_loop().run_in_executor(self.threads, work)
 
-    def below(self, state: int, history: History) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    def nodes_below(self, state: int, history: History) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
         """The nodes of a branch with a lower state, in the order of their addition, and the indexes of their turns."""
         import numpy as np
 
@@ -117,7 +117,7 @@ class Indexed:
                 yield slice(first, at)
                 first, size = at, 0
 
-    def take(self, nodes: Iterable[int], vectors: Mapping[str, bytes], without: int) -> None:
+    def add_vectors(self, nodes: Iterable[int], vectors: Mapping[str, bytes], without: int) -> None:
         """Index the stored `vectors` of these nodes, by node id; a node without usable ones gets the state `without`.
 
         A stored value begins with one byte for each of the node's pieces, its number of vectors; then come the coded
@@ -143,28 +143,28 @@ class Indexed:
             coded = np.frombuffer(b"".join(rows), dtype=np.uint8).reshape(-1, self.vectors.width)
             self.vectors.add(np.concatenate(numbers), coded)
 
-    def likely(self, query: Floats, history: History) -> list[Likely]:
+    def likely(self, query: Floats, history: History) -> list[Candidates]:
         """The vectors that may be close to a query's: among the branch's pieces, and among those extracted from
         them.
         """
         import numpy as np
 
-        found = list[Likely]()
+        found = list[Candidates]()
         for branch in (history.pieces, history.noted):
             if self.vectors is None or not len(branch.numbers):
                 continue
-            wanted, crowd = branch.wanted(), np.zeros((0, len(query)), dtype=np.float32)
+            wanted, crowd = branch.membership(), np.zeros((0, len(query)), dtype=np.float32)
             if not self.of_lines:
                 crowd = self.vectors.crowd(wanted, len(query))
             rows = self.vectors.likely(query, wanted)
             near = self.vectors.pieces(rows)
             nodes = self.pieces.nodes_of(near)
             places = (rows - np.frombuffer(self.rows, dtype=np.int32)[nodes]).astype(np.int32)
-            found.append(Likely(near, nodes, places, crowd, self.vectors.width))
+            found.append(Candidates(near, nodes, places, crowd, self.vectors.width))
         return found
 
     def nearest(
-        self, query: Floats, likely: Iterable[Likely], stored: Mapping[str, bytes]
+        self, query: Floats, likely: Iterable[Candidates], stored: Mapping[str, bytes]
     ) -> dict[int, Near]:
         """The closeness of the nearest pieces, by piece. `stored`: the vectors of their nodes, by node id.
 
@@ -182,7 +182,7 @@ class Indexed:
             there = np.flatnonzero(first + some.width <= ends[of_node])
             joined = np.frombuffer(b"".join(blobs), dtype=np.uint8)
             coded = joined[first[there, None] + np.arange(some.width)]
-            pieces, vectors = some.pieces[there], decoded(coded, len(query))
+            pieces, vectors = some.pieces[there], decode(coded, len(query))
             if self.of_lines:
                 best = nearest(query, pieces, vectors, NEAREST)
             else:
@@ -206,11 +206,11 @@ class Indexed:
 
         def update() -> History:
             # If a turn changes while it is read, its change is later than `seq`, and the next call reads it again.
-            history = built(self.pieces, before, unchanged, story, path, seq)
+            history = build(self.pieces, before, unchanged, story, path, seq)
             self.histories[branch] = history
             self.histories.move_to_end(branch)
             if len(self.histories) > BRANCHES:
                 self.histories.popitem(last=False)
             return history
 
-        return await self.alone(update)
+        return await self.in_thread(update)

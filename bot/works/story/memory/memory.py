@@ -1,7 +1,7 @@
 """The memory of stories: searches the pieces of a branch by words and by vectors.
 
-Words are indexed in memory from the folded story, so that no second copy has to be kept in step with the log; vectors
-are stored in the database by node. Knows no prompt and no platform.
+Words are indexed from the folded story in memory, so that there is no second copy to update; vectors are stored in the
+database by node.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from bot.retrieval.centred import Centred
 from bot.retrieval.language import detect, may_vote
 from bot.works.story.memory.history import History
 from bot.works.story.memory.index import Pieces
-from bot.works.story.memory.indexed import ASKED, BATCH, THERE, Indexed, Likely
+from bot.works.story.memory.indexed import ASKED, BATCH, THERE, Candidates, StoryIndex
 from bot.works.story.memory.lore_vectors import CONTENT_CHARS, LoreVectors, by_meaning, likeness, packed
-from bot.works.story.memory.pieces import embedded
+from bot.works.story.memory.pieces import texts_to_embed
 from bot.works.story.memory.ranking import Query
-from bot.works.story.memory.recalled import Recalled, found
-from bot.works.story.memory.vectors import coded
+from bot.works.story.memory.recalled import Recalled, best_pieces
+from bot.works.story.memory.vectors import encode
 from bot.works.story.world import state
 from storage.faults import StorageFault
 from storage.story_vectors import NodeVectors
@@ -47,9 +47,7 @@ KEPT, KEPT_PIECES = 16, 400_000
 """How many stories' pieces stay in memory, and how many pieces in all: 200,000 take 60 MB (docs/retrieval-lab.md)."""
 
 LOADED = 1_000
-"""The number of nodes whose vectors are read at a time: reading those of a long story at once would take twice the
-memory.
-"""
+"""How many nodes' vectors are read at a time: those of a long story at once would take twice the memory."""
 
 QUERY_CHARS = 8_000
 """The maximum length of a query in characters: each of its words is looked up."""
@@ -67,9 +65,7 @@ PAUSE = 60.0
 """Seconds for which a model that failed is not asked for query vectors; meanwhile searches use words alone."""
 
 _SAMPLE = 20
-"""The number of turns from which a story's language is detected; it is detected again whenever the story has
-doubled.
-"""
+"""The number of turns from which a story's language is detected, again whenever its length has doubled."""
 
 _log = logging.getLogger(__name__)
 
@@ -78,7 +74,7 @@ class Memory:
     def __init__(
         self, vectors: StoryVectors, embedding: Embedding, by: RecallConfig, *, waits: float = 3.0
     ) -> None:
-        """`waits`: how many seconds a search waits for its query's vector."""
+        """A search waits `waits` seconds for its query's vector."""
         self._vectors = vectors
         self._embedding = embedding
         self._by = by
@@ -87,13 +83,11 @@ class Memory:
         self._centred: dict[str, Centred] = {}
         self._centring = Lock()
         self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="memory")
-        self._stories: OrderedDict[tuple[str, str], Indexed] = OrderedDict()
+        self._stories: OrderedDict[tuple[str, str], StoryIndex] = OrderedDict()
         self._queries: OrderedDict[tuple[str, str], NDArray[np.float32]] = OrderedDict()
 
     def drop(self, space: str) -> None:
-        """Drop the cached data of the space, "" for all spaces. Query vectors belong to no space and are all
-        dropped.
-        """
+        """Drop what is cached of a space, "" for all spaces, and all query vectors, which belong to no space."""
         for key in [key for key in self._stories if space in ("", key[0])]:
             del self._stories[key]
         self._queries.clear()
@@ -109,9 +103,9 @@ class Memory:
         without: Collection[str] = (),
         by: RecallConfig | None = None,
     ) -> list[Recalled]:
-        """The pieces of a story's branch that match the query best, best first; none of the turns `without`.
+        """At most `count` pieces of a branch that match the query, best first, except those of the turns `without`.
 
-        `story` is the branch in its present state; only its turns are found. `by` replaces the configuration.
+        `story` is the branch in its present state. `by` replaces the configuration.
         """
         by, apart = by or self._by, frozenset(without)
         query = replace(query, text=query.text[:QUERY_CHARS], context=query.context[:QUERY_CHARS])
@@ -121,14 +115,14 @@ class Memory:
             by = replace(by, meaning=by.meaning_lines, meaning_beside=0.0, covered=by.covered_lines)
         history = await indexed.history(branch, story)
         vector: NDArray[np.float32] | None = None
-        likely, stored = list[Likely](), dict[str, bytes]()
+        likely, stored = list[Candidates](), dict[str, bytes]()
         try:
             if by.meaning and (embedder := await self._embedder(indexed)) is not None:
                 vector = await self._vector(embedder, query.text)
                 if vector is not None:
-                    vector = (await asyncio.to_thread(self._apart, embedder)).question(vector)
+                    vector = (await asyncio.to_thread(self._centred_model, embedder)).question(vector)
                     await self._load(space, id, indexed, embedder.name, history)
-                    likely = await indexed.alone(partial(indexed.likely, vector, history))
+                    likely = await indexed.in_thread(partial(indexed.likely, vector, history))
                     nodes = {node for some in likely for node in some.nodes.tolist()}
                     names = [indexed.pieces.nodes[node] for node in nodes]
                     stored = await self._vectors.get(space, id, by_sentence(embedder.name), names)
@@ -137,9 +131,9 @@ class Memory:
 
         def ranked() -> list[Recalled]:
             nearest = indexed.nearest(vector, likely, stored) if vector is not None else {}
-            return found(history, query, by, nearest, story.turns, count, apart)
+            return best_pieces(history, query, by, nearest, story.turns, count, apart)
 
-        return await indexed.alone(ranked)
+        return await indexed.in_thread(ranked)
 
     async def learn(
         self,
@@ -150,11 +144,11 @@ class Memory:
         progress: Callable[[int, int], None] | None = None,
         until: int | None = None,
     ) -> int:
-        """Make the missing vectors of the branch's pieces, or of its first `until` turns; returns the number of nodes.
+        """Make the missing vectors of the branch's pieces, or of its first `until` turns; returns for how many nodes.
 
-        `progress` is called with the number of nodes done, and of all nodes. Makes none without a model for the story's
-        language, or while another call is running, which then also handles pieces added meanwhile. Raises UserError,
-        StorageFault.
+        `progress` is called with how many nodes are done, and of how many. Makes none without a model for the story's
+        language, or while another call is running, which then includes pieces that are added meanwhile. Raises
+        UserError, StorageFault.
         """
         indexed, learnt = await self._index_of(space, id, story), 0
         embedder = await self._embedder(indexed, fetch=True)
@@ -164,7 +158,7 @@ class Memory:
             while True:
                 history = await indexed.history(branch, story)
                 await self._load(space, id, indexed, embedder.name, history)
-                lacking, places = await indexed.alone(partial(indexed.below, THERE, history))
+                lacking, places = await indexed.in_thread(partial(indexed.nodes_below, THERE, history))
                 if until is not None:
                     lacking, places = lacking[places < until], places[places < until]
                 if not len(lacking):
@@ -199,7 +193,7 @@ class Memory:
             _log.warning("a lorebook is searched by its keywords alone: %s", fault)
             return []
         least = least or likeness(embedder.name)
-        nearest = await indexed.alone(partial(indexed.lore.nearest, vector, list(entries), count, least))
+        nearest = await indexed.in_thread(partial(indexed.lore.nearest, vector, list(entries), count, least))
         return [entries[node] for node in nearest]
 
     async def learn_lore(self, space: str, id: str, story: Story) -> int:
@@ -223,23 +217,23 @@ class Memory:
                     NodeVectors(node, node.rpartition("/")[0], "", row) for node, row in vectors.items()
                 ]
                 await self._vectors.put(space, id, embedder.name, node_vectors)
-                await indexed.alone(partial(indexed.lore.take, some, vectors))
+                await indexed.in_thread(partial(indexed.lore.take, some, vectors))
         return len(lacking)
 
     async def _load_lore(
-        self, space: str, id: str, indexed: Indexed, embedder: str, nodes: Sequence[str]
+        self, space: str, id: str, indexed: StoryIndex, embedder: str, nodes: Sequence[str]
     ) -> None:
         """Load the stored vectors of the entries. Raises StorageFault."""
         unasked = [node for node in nodes if node not in indexed.lore.asked]
         if unasked:
             vectors = await self._vectors.get(space, id, embedder, unasked)
-            await indexed.alone(partial(indexed.lore.take, unasked, vectors))
+            await indexed.in_thread(partial(indexed.lore.take, unasked, vectors))
 
     async def _embed(
         self,
         space: str,
         id: str,
-        indexed: Indexed,
+        indexed: StoryIndex,
         embedder: Embedder,
         nodes: Sequence[int],
         story: Story,
@@ -252,34 +246,34 @@ class Memory:
         rows, path = [], history.turns
         for node, at in zip(nodes, places, strict=True):
             name, turn = indexed.pieces.nodes[node], story.turns[path[at]]
-            texts = embedded(story, path, at, state.title_at(history.chapters, at)).get(name, [])
+            texts = texts_to_embed(story, path, at, state.title_at(history.chapters, at)).get(name, [])
             # What was extracted from an edited scene also contains its author's words.
             author = turn.act.author if name == turn.act.id or turn.scene is None else turn.scene.author
             if texts:  # otherwise another version counts now
                 rows.append((name, author, bool(turn.act.group), texts))
         every = [text for *_, texts in rows for text in chain(*texts)]
         parts = [every[first : first + BATCH] for first in range(0, len(every), BATCH)]
-        apart = await asyncio.to_thread(self._apart, embedder)
+        apart = await asyncio.to_thread(self._centred_model, embedder)
         made = [vector for part in parts for vector in await asyncio.to_thread(apart.passages, part)]
         vectors, node_vectors = iter(made), list[NodeVectors]()
         for name, author, of_line, texts in rows:
             of_pieces = [list(islice(vectors, len(own))) for own in texts]
             if of_line:
                 of_pieces = [[np.mean(own, axis=0)] for own in of_pieces]
-            counts, row = bytes(map(len, of_pieces)), coded(np.stack(list(chain(*of_pieces)))).tobytes()
+            counts, row = bytes(map(len, of_pieces)), encode(np.stack(list(chain(*of_pieces)))).tobytes()
             node_vectors.append(NodeVectors(name, name.rpartition("/")[0], author, counts + row))
         await self._vectors.put(space, id, by_sentence(embedder.name), node_vectors)
         by_node = {row.node_id: row.vectors for row in node_vectors}
-        await indexed.alone(partial(indexed.take, nodes, by_node, THERE))
+        await indexed.in_thread(partial(indexed.add_vectors, nodes, by_node, THERE))
 
-    async def _index_of(self, space: str, id: str, story: Story) -> Indexed:
+    async def _index_of(self, space: str, id: str, story: Story) -> StoryIndex:
         indexed = self._stories.get((space, id))
         if indexed is None or story.length >= 2 * indexed.sampled:
             language = await asyncio.to_thread(detect, "\n".join(_sample(story)))
             indexed = self._stories.get((space, id))
             if indexed is None or indexed.pieces.language != language:
-                indexed = self._stories[space, id] = Indexed(
-                    Pieces(language), self._threads, of_lines=_of_lines(story)
+                indexed = self._stories[space, id] = StoryIndex(
+                    Pieces(language), self._threads, of_lines=_is_chat_log(story)
                 )
             indexed.sampled = max(indexed.sampled, story.length)
         self._stories.move_to_end((space, id))
@@ -290,7 +284,7 @@ class Memory:
             self._stories.popitem(last=False)
         return indexed
 
-    async def _embedder(self, indexed: Indexed, *, fetch: bool = False) -> Embedder | None:
+    async def _embedder(self, indexed: StoryIndex, *, fetch: bool = False) -> Embedder | None:
         """A model that knows the story's language; for English or Portuguese, one that compares both, if available. Its
         files are downloaded only with `fetch`.
 
@@ -315,7 +309,7 @@ class Memory:
             indexed.state.clear()
         return embedder
 
-    def _apart(self, embedder: Embedder) -> Centred:
+    def _centred_model(self, embedder: Embedder) -> Centred:
         """The model without the common part of its vectors, which is measured once; blocking."""
         with self._centring:
             if embedder.name not in self._centred:
@@ -341,17 +335,17 @@ class Memory:
             self._queries.popitem(last=False)
         return vector
 
-    async def _load(self, space: str, id: str, indexed: Indexed, embedder: str, history: History) -> None:
+    async def _load(self, space: str, id: str, indexed: StoryIndex, embedder: str, history: History) -> None:
         """Load the stored vectors of the branch. Raises StorageFault."""
-        unasked, _ = await indexed.alone(partial(indexed.below, ASKED, history))
+        unasked, _ = await indexed.in_thread(partial(indexed.nodes_below, ASKED, history))
         for first in range(0, len(unasked), LOADED):
             nodes = unasked[first : first + LOADED].tolist()
             names = [indexed.pieces.nodes[node] for node in nodes]
             vectors = await self._vectors.get(space, id, by_sentence(embedder), names)
-            await indexed.alone(partial(indexed.take, nodes, vectors, ASKED))
+            await indexed.in_thread(partial(indexed.add_vectors, nodes, vectors, ASKED))
 
 
-def _of_lines(story: Story) -> bool:
+def _is_chat_log(story: Story) -> bool:
     """Whether the story began as a chat log."""
     return bool(story.length and story.turns[story.path[0]].act.group)
 

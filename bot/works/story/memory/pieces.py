@@ -35,10 +35,8 @@ def nodes_of(turn: Turn) -> list[str]:
     return nodes
 
 
-def about(turn: Turn, chapter: str = "") -> About:
-    """The time and place of a turn: the date in a chat log, or its chapter, or the day on which it was played; and the
-    place, once extracted from the version that counts.
-    """
+def time_and_place(turn: Turn, chapter: str = "") -> About:
+    """The time of a turn (the date in a chat log, the chapter, or the day on which it was played), and its place."""
     extracted = turn.extracted
     when = turn.act.when or chapter or ("" if turn.act.label else f"{turn.created_at:%Y-%m-%d}")
     return when, extracted.place if extracted is not None else ""
@@ -46,7 +44,7 @@ def about(turn: Turn, chapter: str = "") -> About:
 
 def pieces_of(turn: Turn, chapter: str = "") -> dict[str, list[Piece]]:
     """The pieces by node (`nodes_of`). Their texts never change; their time and place (`about`) may be known later."""
-    act, scene, (when, place) = turn.act, turn.scene, about(turn, chapter)
+    act, scene, (when, place) = turn.act, turn.scene, time_and_place(turn, chapter)
     by_node: dict[str, list[Piece]] = {}
     if act.text:
         by_node[act.id] = [Piece(act.character or act.name, act.text, when, place)]
@@ -56,22 +54,23 @@ def pieces_of(turn: Turn, chapter: str = "") -> dict[str, list[Piece]]:
     return by_node
 
 
-def noted(turn: Turn, chapter: str = "") -> tuple[str, list[Piece]]:
-    """What was extracted from the version that counts (summary, events, memories), as pieces, with its node's id; "" if
-    nothing was extracted yet. These pieces are searched like others, and also count for the whole turn.
+def extracted_pieces(turn: Turn, chapter: str = "") -> tuple[str, list[Piece]]:
+    """The node of the turn's extraction, "" for none, and its summary, events and memories as pieces.
+
+    These pieces are searched like others, and also count for the whole turn.
     """
     extracted = turn.extracted
     if extracted is None or (turn.scene is None and turn.act.withdrawn):
         return "", []
-    when, place = about(turn, chapter)
+    when, place = time_and_place(turn, chapter)
     when = extracted.time or when
     pieces = [Piece("", text, when, place) for text in (extracted.summary, *extracted.events) if text]
     pieces += [Piece(memory.character, memory.text, when, place) for memory in extracted.memories]
     return extracted.id, pieces
 
 
-def noted_at(turn: Turn, at: int) -> list[int]:
-    """For each piece of `noted`, the index of the turn that it describes; the turn itself has the index `at`.
+def described_turns(turn: Turn, at: int) -> list[int]:
+    """For each of `extracted_pieces`, the index of the turn that it describes; the turn itself has the index `at`.
 
     In a stretch of a chat log each piece describes the line that it was extracted from, and the summary the last line.
     """
@@ -84,16 +83,16 @@ def noted_at(turn: Turn, at: int) -> list[int]:
     return [*([at] if extracted.summary else []), *events, *memories]
 
 
-def embedded(story: Story, path: Sequence[str], at: int, chapter: str = "") -> dict[str, list[list[str]]]:
-    """The texts to embed for the turn `path[at]`, by node: those of each of its pieces, and of each piece extracted
-    from it.
+def texts_to_embed(
+    story: Story, path: Sequence[str], at: int, chapter: str = ""
+) -> dict[str, list[list[str]]]:
+    """The texts to embed for the turn `path[at]`, by node, for each piece and each extracted piece.
 
-    A piece is found by its best sentence, so each sentence has a vector. The vector of a line of a chat log ("Yes, last
-    summer!") is the mean of two, one of the line alone and one of the line with the lines before it in its scene, since
-    a line alone may not say what it is about.
+    A piece is found by its best sentence, so each sentence has a vector. A line of a chat log ("Yes, last summer!") may
+    not say what it is about: its vector is the mean of the line's and of the line's with the lines before it.
     """
     turn = story.turns[path[at]]
-    source, pieces = noted(turn, chapter)
+    source, pieces = extracted_pieces(turn, chapter)
     by_node = pieces_of(turn, chapter) | ({source: pieces} if pieces else {})
     if not turn.act.group:
         return {node: [sentences(piece.text) for piece in pieces] for node, pieces in by_node.items()}

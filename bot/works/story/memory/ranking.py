@@ -112,7 +112,7 @@ def keywords(branch: BranchPieces, query_terms: Mapping[str, float], by: RecallC
 
     boost = np.zeros(branch.scene_count, dtype=np.float32)
     for term, counted in query_terms.items():
-        scenes = branch.scenes_holding(term)
+        scenes = branch.scenes_with(term)
         if len(scenes):
             boost[scenes] += min(1.0, counted) * (1.0 - len(scenes) / branch.scene_count)
     return np.minimum(boost * by.keyword_cap / 2, by.keyword_cap).astype(np.float32)
@@ -123,7 +123,7 @@ def first_by_name(branch: BranchPieces, query_terms: Iterable[str], scores: Floa
     import numpy as np
 
     lacking = np.zeros(len(scores), dtype=np.float32)
-    if not (named := [places for term in query_terms if len(places := branch.naming(term))]):
+    if not (named := [places for term in query_terms if len(places := branch.pieces_naming(term))]):
         return lacking
     places = np.unique(np.concatenate(named))
     without = np.ones(branch.scene_count, dtype=np.bool_)
@@ -143,7 +143,7 @@ def distinctive(
     """
     by_term = {}
     for term in dict.fromkeys(query_terms):
-        scenes = branch.scenes_holding(term)
+        scenes = branch.scenes_with(term)
         most = by.name_share if term in names else by.term_share
         if 0 < len(scenes) <= max(1.0, most * branch.scene_count):
             by_term[term] = scenes

@@ -1,7 +1,4 @@
-"""The verbs for a story's memory: recall (what was found, where and why), and forget.
-
-Neither is part of the story. A match can be pinned for the writer, or excluded from the memory for good.
-"""
+"""The verbs recall, which shows what a search of the story's past finds and why, and forget, which excludes a match."""
 
 from __future__ import annotations
 
@@ -34,7 +31,7 @@ QUERY_CHARS: Final = limits.QUERY_CHARS
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """A match: the number of its turn, the run whose message shows it, its words and the reasons."""
+    """A match: the number of its turn, the run whose message shows that, the quoted words and the reasons."""
 
     number: int
     run: str
@@ -122,7 +119,8 @@ async def moments(
     character: str,
     by: RecallConfig,
 ) -> list[Moment]:
-    """The moments of the branch that match the text best; if `character` is named, only those for which it was present.
+    """The moments of the branch that match the text best, or only those at which the `character` was present.
+
     Raises UserError for an unknown name.
     """
     chapter = state.title_at(state.chapter_titles(story, story.path[: story.length]), story.length)

@@ -31,15 +31,15 @@ if TYPE_CHECKING:
     from bot.works.story.memory.indexed import Near
 
 TELLING = 0.1
-"""A reason with a smaller share of a piece's score is left out."""
+"""The minimum score that a reason adds to a piece's to be named."""
 
 
 @dataclass(frozen=True, slots=True)
 class Recalled:
-    """A piece that was found: its node and turn, the turn's number in the branch, its score and its reasons.
+    """A piece that was found: the piece `part` of its node, the number of its turn, its score and the reasons.
 
-    `keyword`: its scene contains a distinctive word of the query. `sentence`: the index of its sentence closest in
-    meaning, None if unknown. `terms`: the terms of the query.
+    `keyword` says that its scene has a distinctive word of the query. `sentence` is the index of its sentence closest
+    in meaning, None if unknown. `terms` are those of the query.
     """
 
     node: str
@@ -53,7 +53,7 @@ class Recalled:
     terms: Collection[str] = ()
 
 
-def found(
+def best_pieces(
     history: History,
     query: Query,
     by: RecallConfig,
@@ -62,7 +62,7 @@ def found(
     count: int,
     without: frozenset[str],
 ) -> list[Recalled]:
-    """At most `count` pieces, none of the turns `without`. `nearest`: pieces close in meaning."""
+    """At most `count` pieces, best first, except those of the turns `without`; `nearest` are those close in meaning."""
     import numpy as np
 
     branch = history.pieces
@@ -123,9 +123,7 @@ def found(
 
 
 def _best_first(scores: NDArray[np.float32], count: int) -> Iterator[int]:
-    """The positions in descending order of their scores; sorting all of them would take most of the time of a
-    search.
-    """
+    """The positions by descending score, sorted only as far as needed, since sorting all takes most of a search."""
     ranked = 0
     while ranked < len(scores):
         likely = best_first(scores, count)

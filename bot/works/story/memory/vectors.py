@@ -52,7 +52,7 @@ _AT_ONCE = 16_384
 """How many signs are compared at a time: this many stay in a processor's cache."""
 
 
-def coded(vectors: Floats) -> Bytes:
+def encode(vectors: Floats) -> Bytes:
     """Encode vectors (n, dimensions) as bytes (n, width): the size of a step, then 4 bits of each number."""
     import numpy as np
 
@@ -65,7 +65,7 @@ def coded(vectors: Floats) -> Bytes:
     )
 
 
-def decoded(rows: Bytes, dimensions: int) -> Floats:
+def decode(rows: Bytes, dimensions: int) -> Floats:
     """Decode vectors to (n, dimensions), approximately."""
     import numpy as np
 
@@ -139,7 +139,7 @@ class PieceVectors:
 
         kept = np.arange(len(self._whole)) * self._every
         rows = np.flatnonzero(self._known(wanted)[self._piece[kept]])
-        return decoded(
+        return decode(
             self._whole[rows[np.linspace(0, len(rows) - 1, min(CROWD, len(rows)), dtype=np.intp)]], dimensions
         )
 
@@ -158,7 +158,7 @@ class PieceVectors:
         padded = np.zeros(self._words * 64, dtype=np.float32)
         padded[: len(query)] = query[: len(padded)]
         signs = _words((padded >= 0).astype(np.uint8)[None])[0]
-        apart = self._apart(signs)
+        apart = self._sign_distances(signs)
         if not every:
             apart[~wanted] = _UNWANTED
         rows = np.flatnonzero(apart <= _bound(apart, max(SHORTLIST, count // FIRST)))
@@ -180,7 +180,7 @@ class PieceVectors:
         lacking = self._last_piece + 1 - len(wanted)
         return np.pad(wanted, (0, lacking)) if lacking > 0 else wanted[: self._last_piece + 1]
 
-    def _apart(self, signs: NDArray[np.uint64]) -> Bytes:
+    def _sign_distances(self, signs: NDArray[np.uint64]) -> Bytes:
         """The number of differing first signs of each vector."""
         import numpy as np
 

@@ -62,7 +62,7 @@ def next_number(story: Story) -> int:
     return max((int(body.get("n", 0)) for _, body in story.screen), default=0) + 1
 
 
-def bound_at(story: Story) -> tuple[str, str] | None:
+def bound_place(story: Story) -> tuple[str, str] | None:
     """The platform and the channel of the screen, None for none."""
     places = [body for _, body in story.screen if body["kind"] == "place"]
     return (places[-1]["platform"], places[-1]["channel"]) if places else None
@@ -87,7 +87,7 @@ def entry_of(story: Story, n: object, *kinds: str) -> Entry:
     return entry
 
 
-def told(story: Story) -> list[str]:
+def writer_secrets(story: Story) -> list[str]:
     """The plans and rolls for the writer; none if the table has no game master."""
     return [for_writer(entry) for entry in entries(story).values() if entry.told] if leader(story) else []
 

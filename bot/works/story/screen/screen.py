@@ -1,8 +1,4 @@
-"""The game master's screen: binds it to a private place, shows it and writes on it; also hidden rolls, which may be
-shown later.
-
-Only the game master sees it; the log keeps it as nodes that nothing else reads.
-"""
+"""The verbs of the game master's screen: show it, bind it to a private place, keep plans, roll in secret, reveal."""
 
 from __future__ import annotations
 
@@ -18,7 +14,7 @@ from bot.works.story.log.logs import Logs, PlayedStory, node
 from bot.works.story.screen.entries import (
     TOLD_CHARS,
     Entry,
-    bound_at,
+    bound_place,
     check_master,
     entries,
     entry_of,
@@ -27,7 +23,7 @@ from bot.works.story.screen.entries import (
     lines,
     next_number,
     one_line,
-    told,
+    writer_secrets,
 )
 from storage.name_keys import name_key
 
@@ -40,8 +36,9 @@ TABLES: Final = 20
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """A text for the game master, and buttons under it as labels, lines and prompts. `reveals` is the number of a roll
-    that the table now sees, in the `story`; `there` is the place where that is played.
+    """A text for the game master, and buttons as (label, command line, question).
+
+    `reveals` is the number of a roll that is now shown in the place `there`, where the `story` is played; 0 for none.
     """
 
     text: str
@@ -87,8 +84,8 @@ class Screen:
         """Show the screen; if no story is played here and none is bound yet, bind this place to one first."""
         place, wanted = request.place, name_key(request.text)
         playing = await self._logs.played_in(place) is not None
-        if not playing and (wanted or await self._bound(request) is None):
-            mine = await self._mine(request)
+        if not playing and (wanted or await self._bound_story(request) is None):
+            mine = await self._led_stories(request)
             if wanted:
                 mine = [
                     played for played in mine if wanted in (played.row.alias, played.row.title.casefold())
@@ -99,7 +96,7 @@ class Screen:
                 buttons = [(played.row.title, f"/story screen {played.row.alias}", "") for played in mine]
                 return Shown(say("story.screen_which"), buttons=buttons)
             body = {"kind": "place", "platform": place.platform, "channel": place.channel}
-            await self._logs.append(mine[0], noted(request, "place", body))
+            await self._logs.append(mine[0], screen_node(request, "place", body))
         played = await self.played(request)
         story, title = played.story, say("story.screen_of", title=played.row.title or say("story.untitled"))
         listed = "\n".join(lines(story, say)) or say("story.screen_empty")
@@ -107,14 +104,14 @@ class Screen:
             return Shown(
                 say("story.screen_file"), title, file=self._file(title, story_lines=listed, played=played)
             )
-        return Shown(listed, title, self._ways(say))
+        return Shown(listed, title, self._buttons(say))
 
     def _file(self, title: str, *, story_lines: str, played: PlayedStory) -> str:
         tried = [entry for entry in entries(played.story).values() if entry.kind == "trial"]
         scenes = [f"## {entry.n}. {entry.text}\n\n{entry.body['scene']}" for entry in tried]
         return "\n\n".join((f"# {title}", story_lines, *scenes)) + "\n"
 
-    def _ways(self, say: Words) -> list[tuple[str, str, str]]:
+    def _buttons(self, say: Words) -> list[tuple[str, str, str]]:
         return [
             (say("story.button_plan"), "/story plan", say("story.plan_words")),
             (say("story.button_roll"), "/story roll", say("story.roll_words")),
@@ -127,7 +124,7 @@ class Screen:
         for_people, for_writer = self._thrown(request.text, say)
         n, about = next_number(played.story), str(request.options.get("for") or "").strip()
         body = {"kind": "roll", "n": n, "text": for_people, "rolled": for_writer, "for": about}
-        await self._logs.append(played, noted(request, "roll", body))
+        await self._logs.append(played, screen_node(request, "roll", body))
         line = one_line(Entry(n, "roll", request.author.id, body))
         return Shown(
             f"{line}\n\n{say('story.roll_kept', n=n)}",
@@ -142,8 +139,8 @@ class Screen:
         played, typed = await self.played(request), request.text.strip()
         entry = entry_of(played.story, int(typed) if typed.isdecimal() else typed, "roll")
         await self.change(played, request, entry.n, shown=True)
-        goes = table_of(played)
-        return Shown(say("story.roll_shown", n=entry.n), reveals=entry.n, story=played.row.id, there=goes)
+        text = say("story.roll_shown", n=entry.n)
+        return Shown(text, reveals=entry.n, story=played.row.id, there=played.table)
 
     async def revealed(self, run: Run) -> AsyncGenerator[Event, None]:
         """Show a formerly hidden roll in the table's place."""
@@ -165,14 +162,16 @@ class Screen:
             return Shown(say("story.entry_removed_told" if entry.told else "story.entry_removed", n=entry.n))
         if (n := request.options.get("tell")) is not None:
             entry = entry_of(story, n, "plan", "roll")
-            if sum(map(len, (*told(story), for_writer(entry)))) > TOLD_CHARS:
+            if sum(map(len, (*writer_secrets(story), for_writer(entry)))) > TOLD_CHARS:
                 raise UserError("story.told_much", limit=TOLD_CHARS)
             await self.change(played, request, entry.n, told=True)
             return Shown(say("story.entry_tells", n=entry.n))
         if not text:
-            return Shown("\n".join(lines(story, say)) or say("story.screen_empty"), buttons=self._ways(say))
+            return Shown(
+                "\n".join(lines(story, say)) or say("story.screen_empty"), buttons=self._buttons(say)
+            )
         n = next_number(story)
-        await self._logs.append(played, noted(request, "plan", {"kind": "plan", "n": n, "text": text}))
+        await self._logs.append(played, screen_node(request, "plan", {"kind": "plan", "n": n, "text": text}))
         return Shown(
             say("story.plan_kept", n=n),
             buttons=[
@@ -182,33 +181,34 @@ class Screen:
         )
 
     async def change(self, played: PlayedStory, request: Request, n: int, **what: bool) -> None:
-        await self._logs.append(played, noted(request, "change", {"kind": "change", "n": n, **what}))
+        """Append a change of the entry `n`: told, shown or removed."""
+        await self._logs.append(played, screen_node(request, "change", {"kind": "change", "n": n, **what}))
 
     async def played(self, request: Request) -> PlayedStory:
-        """The story that is played here, or whose screen this place is. Raises UserError for anybody but its game
-        master.
-        """
+        """The story that is played here, or whose screen is here. Raises UserError for all but its game master."""
         played = await self._logs.played_in(request.place, request.id)
         if played is None:
-            played = await self._bound(request)
+            played = await self._bound_story(request)
         if played is None:
             raise UserError("story.no_screen")
         check_master(played.story, request.author)
         return played
 
-    async def _bound(self, request: Request) -> PlayedStory | None:
+    async def _bound_story(self, request: Request) -> PlayedStory | None:
         here = (request.place.platform, request.place.channel)
-        return next((played for played in await self._mine(request) if bound_at(played.story) == here), None)
+        return next(
+            (played for played in await self._led_stories(request) if bound_place(played.story) == here), None
+        )
 
-    async def _mine(self, request: Request) -> list[PlayedStory]:
-        """The stories of which this person is the game master, the last played first, without duplicates."""
+    async def _led_stories(self, request: Request) -> list[PlayedStory]:
+        """The stories of which the author is the game master, the last played first."""
         space, person = request.place.space, request.author.id
-        found: dict[str, PlayedStory] = {}
+        by_id: dict[str, PlayedStory] = {}
         for row, place in await self._logs.stories.seated(space, person, TABLES):
             story = await self._logs.story(space, row.id, place.branch_id)
             if place.platform == request.place.platform and is_master(story, request.author):
-                found.setdefault(row.id, PlayedStory(row, place.branch_id, story, place))
-        return list(found.values())
+                by_id.setdefault(row.id, PlayedStory(row, place.branch_id, story, place))
+        return list(by_id.values())
 
 
 def seen_by_others(run: Run) -> bool:
@@ -216,12 +216,6 @@ def seen_by_others(run: Run) -> bool:
     return not run.alone or bool(run.request.options.get(TYPED))
 
 
-def noted(request: Request, key: str, body: dict[str, Any]) -> Node:
+def screen_node(request: Request, key: str, body: dict[str, Any]) -> Node:
     """The node of a new entry; a request has one for each key."""
     return node(request.id, f"screen-{key}", "screen", body, author=request.author.id)
-
-
-def table_of(played: PlayedStory) -> Place | None:
-    """Where the story is played."""
-    row = played.place
-    return Place(row.platform, row.space, row.channel, row.thread) if row is not None else None

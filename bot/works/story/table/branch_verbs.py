@@ -83,14 +83,14 @@ class BranchVerbs:
             alt = say("story.branches_picture", n=len(branches.rows))
             yield Picture("branches.png", await picture(branches), alt)
 
-    async def apart(self, run: Run) -> AsyncGenerator[Event, None]:
+    async def fork_to_thread(self, run: Run) -> AsyncGenerator[Event, None]:
         """Fork into a new thread; the request's thread does not change."""
         request, say = run.request, words(run.request.locale)
 
         async def doing() -> Outcome:
             run.new_thread(APART, "…")  # raises an error where threads cannot exist
-            played, at, name = await self._leaving(request, say)
-            await self._leave(request, played, at, name)
+            played, at, name = await self._fork_point(request, say)
+            await self._make_branch(request, played, at, name)
             return Outcome("story.forked_apart", {"n": at, "name": name, "story": played.row.id})
 
         done = await run.step("done", doing, Outcome)
@@ -141,17 +141,17 @@ class BranchVerbs:
         yield Changed(branch, "fork", "", (forked, Link(run.id, branch_opened.name)), in_place=True)
 
     async def fork(self, request: Request, say: Words) -> Outcome:
-        played, at, name = await self._leaving(request, say)
-        await self._leave(request, played, at, name)
+        played, at, name = await self._fork_point(request, say)
+        await self._make_branch(request, played, at, name)
         await self._play(request, played.row.id, request.id)
         return Outcome("story.forked", {"n": at, "name": name})
 
-    async def _leave(self, request: Request, played: PlayedStory, at: int, name: str) -> None:
+    async def _make_branch(self, request: Request, played: PlayedStory, at: int, name: str) -> None:
         """Make the branch, with the request's id."""
         turn = played.story.path[at - 1] if at else ""
         await self._logs.fork(played, request.id, name, turn, request.author.id)
 
-    async def _leaving(self, request: Request, say: Words) -> tuple[PlayedStory, int, str]:
+    async def _fork_point(self, request: Request, say: Words) -> tuple[PlayedStory, int, str]:
         """The branch and the scene after which to fork, and the new branch's name. Raises UserError."""
         played = await self._logs.played(request)
         if (place := played.place) is not None and place.away:
@@ -238,5 +238,6 @@ class BranchVerbs:
         return [row.spot for row in rows]
 
     async def settled(self, spot: Spot) -> None:
+        """Wait until no run is writing a scene in this place."""
         place = Place(spot.platform, spot.space, spot.channel, spot.thread)
         await self._runs.settled(place, "story", (*WRITING_VERBS, "more", "cast", "reword"))

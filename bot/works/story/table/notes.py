@@ -15,7 +15,7 @@ from bot.works.story import limits
 from bot.works.story.log.logs import Logs, PlayedStory, node
 from bot.works.story.table.about import about_lines, in_words
 from bot.works.story.table.outcome import Outcome
-from bot.works.story.table.party_verbs import released
+from bot.works.story.table.party_verbs import release_nodes
 from bot.works.story.world import cast
 from bot.works.story.world.cast import MOST_CHARACTERS, NAME_CHARS
 from bot.works.story.world.lorebook import LORE, LORE_CHARS
@@ -64,10 +64,10 @@ class Notes:
             if address := options.get("picture"):
                 sheet["picture"] = cast.picture(str(address))
         body = {"name": character, "sheet": sheet}
-        given = sheet is None or sheet.get("player") != sheets.get(character, {}).get("player")
-        freed = released(request, played.story, character) if given else []
+        player_changes = sheet is None or sheet.get("player") != sheets.get(character, {}).get("player")
+        releases = release_nodes(request, played.story, character) if player_changes else []
         cast_node = node(request.id, "cast", "cast", body, author=request.author.id)
-        await self._logs.append(played, cast_node, *freed)
+        await self._logs.append(played, cast_node, *releases)
         return Outcome("story.left" if sheet is None else "story.joined", {"name": character})
 
     async def _mute(self, request: Request, played: PlayedStory, name: str, *, muted: bool) -> Outcome:

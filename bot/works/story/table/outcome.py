@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ShownScene:
-    """The new content of a scene's message."""
+    """A scene and the message that shows it: that of `run` and `stage`, "" for none."""
 
     run: str
     turn: str
@@ -32,8 +32,8 @@ class ShownScene:
 
 
 @dataclass(frozen=True, slots=True)
-class TurnShown:
-    """A turn whose message changes; `speaker` is the speaker of its scene."""
+class ChangedTurn:
+    """A turn whose scene's message changes; `speaker` is the character under whose name it is shown."""
 
     turn: str
     speaker: Speaker | None = None
@@ -47,7 +47,7 @@ class Outcome:
     values: dict[str, str | int] = field(default_factory=dict)
     text: str = ""
     title: str = ""
-    turns: list[TurnShown] = field(default_factory=list)
+    turns: list[ChangedTurn] = field(default_factory=list)
     choices: list[list[str]] = field(default_factory=list)
     """A label and a command line for each."""
     taken_from: list[Spot] = field(default_factory=list)
@@ -55,7 +55,7 @@ class Outcome:
     form: str = ""
     """The command line of a button that opens the form for a new character."""
     hush: Hush | None = None
-    """A version that no longer counts, so that reading it aloud stops."""
+    """Stops the reading aloud of a version that no longer counts."""
     coming: ToCome = field(default_factory=ToCome)
     posts: bool = False
     """No message shows the present scene yet: a separate run posts it for everybody."""
@@ -63,8 +63,8 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class Messages:
-    """The messages of scenes, and the speaker of each. `_own_names`: whether characters post under their own names in
-    the request's place.
+    """Finds the messages of scenes; `_own_names` says whether characters post under their own names in the request's
+    place.
     """
 
     _own_names: Callable[[Request], Awaitable[bool]]
@@ -73,12 +73,12 @@ class Messages:
         speaks = turn.act.speaker
         return cast.speaker(story, speaks, own=bool(speaks) and await self._own_names(request))
 
-    async def changed(self, request: Request, story: Story, *turns: Turn | None) -> list[TurnShown]:
+    async def changed(self, request: Request, story: Story, *turns: Turn | None) -> list[ChangedTurn]:
         shown = [turn for turn in turns if turn is not None and turn.shown_by]
-        return [TurnShown(turn.id, await self.speaker(request, story, turn)) for turn in shown]
+        return [ChangedTurn(turn.id, await self.speaker(request, story, turn)) for turn in shown]
 
     async def shown(self, request: Request, story: Story, turn: Turn) -> ShownScene | None:
-        """The turn's message with the version that counts; None if nothing was written."""
+        """The turn's scene with its message; None for a turn without a scene."""
         if (scene := turn.scene) is None:
             return None
         speaks, number = await self.speaker(request, story, turn), story.path.index(turn.id) + 1
@@ -92,5 +92,5 @@ def title_of(row: StoryRow, say: Words) -> str:
 
 
 def hush_of(turn: Turn) -> Hush | None:
-    """The event that stops the reading of its scene; None if no message shows one."""
+    """The event that stops the reading aloud of the turn's scene; None if no message shows it."""
     return Hush(turn.shown_by, turn.stage) if turn.shown_by else None

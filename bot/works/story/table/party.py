@@ -1,4 +1,4 @@
-"""The party: answers its verbs, and decides who is waited for and for how long, and who plays whom."""
+"""The verbs of the party, and the deadline of the turn that the story waits for."""
 
 from __future__ import annotations
 
@@ -31,14 +31,16 @@ if TYPE_CHECKING:
     from storage.schedules import Schedules
 
 DEADLINE: Final = "deadline"
-"""The kind of a schedule that ends a turn's time."""
+"""The kind of the schedule that runs OVERDUE when a turn's time is over."""
 OVERDUE: Final = "overdue"
-"""The verb that this schedule runs."""
+"""The verb that ends the waiting for a turn."""
 
 
 @dataclass(frozen=True, slots=True)
 class Party:
-    """`_count_votes` plays the choice with the most votes; it raises UserError without a vote."""
+    """Runs the verbs of the party; `_count_votes` plays the choice with the most votes, and raises UserError if there
+    are none.
+    """
 
     _logs: Logs
     _verbs: PartyVerbs
@@ -73,7 +75,7 @@ class Party:
         request = run.request
 
         async def begun() -> bool:
-            place, turn, minutes = request.place, await self._waiting(request), 0
+            place, turn, minutes = request.place, await self._awaited_turn(request), 0
             if turn and (played := await self._logs.played_in(place)) is not None:
                 minutes = int(played.story.settings.get("deadline") or 0)
             schedules = await self._schedules.at_place(*place.key)
@@ -97,8 +99,8 @@ class Party:
 
         await run.step("deadline", begun, bool)
 
-    async def _waiting(self, request: Request, before: str = "") -> dict[str, str | int]:
-        """What the story played here is waiting for, as it was `before` a run; {} for nothing."""
+    async def _awaited_turn(self, request: Request, before: str = "") -> dict[str, str | int]:
+        """The turn that the story played here waits for, as it was `before` a run; {} for none."""
         played = await self._logs.played_in(request.place, before)
         if played is None or (played.place is not None and played.place.away):
             return {}
@@ -108,19 +110,19 @@ class Party:
         after, count = last_player_turn(played.story), skipped_turns(played.story)
         if expected is None:
             return {}
-        # Not the person's id, which would remain there after their data is deleted.
+        # A hash, since the person's id would remain in the schedule after their data is deleted.
         person_hash = sha256(expected[0].encode()).hexdigest()[:8] if expected[0] else ""
         return {"after": after, "passed": count, "waited": person_hash}
 
     async def overdue(self, run: Run) -> AsyncGenerator[Event, None]:
-        """Run at a deadline: the waiting ends, unless something has happened since.
+        """End the waiting at a deadline, unless something has happened since.
 
-        A turn is skipped; votes are counted; if the story waits for the game master, anybody may play the next turn.
+        Votes are counted, or the turn is skipped; if it was the game master's, anybody may play the next one.
         """
         request, say = run.request, words(run.request.locale)
 
         async def passing() -> list[str]:
-            turn = await self._waiting(request, run.id)
+            turn = await self._awaited_turn(request, run.id)
             if not turn or turn != {name: request.options.get(name) for name in turn}:
                 return []
             played = await self._logs.played_in(request.place, run.id)
@@ -130,12 +132,12 @@ class Party:
                 return [mode]
             expected = awaited_person(played.story, self._settings)
             assert expected is not None
-            following = await self._passed_over(run, played)
+            following = await self._skip(run, played)
             return [mode, expected[1], following[1] if following is not None else "?"]
 
         async def unvoted() -> bool:
             played = await self._logs.played_in(request.place, run.id)
-            return played is not None and await self._passed_over(run, played) is None
+            return played is not None and await self._skip(run, played) is None
 
         names = await run.step("passing", passing, list[str])
         match names:
@@ -159,7 +161,7 @@ class Party:
         if names:
             await self.wait(run)
 
-    async def _passed_over(self, run: Run, played: PlayedStory) -> tuple[str, str] | None:
+    async def _skip(self, run: Run, played: PlayedStory) -> tuple[str, str] | None:
         """Store that the awaited player is skipped; returns whose turn it is then."""
         body = {"passed": {"after": last_player_turn(played.story), "count": skipped_turns(played.story) + 1}}
         await self._logs.append(played, node(run.id, "set", "set", body))

@@ -39,8 +39,10 @@ _MINUTES: Final = {"m": 1, "h": 60, "d": 24 * 60}
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """A key of the catalogue, or a text. `to`: the name of the whisper's recipient, who is notified `there`. `choices`:
-    labels and names of the characters as whom the person may speak.
+    """The answer, as a key of the catalogue or as a text.
+
+    `to` is the name of a whisper's recipient, who is notified in the place `there`. `choices` are labels and names of
+    the characters as whom the person may speak.
     """
 
     key: str = ""
@@ -68,12 +70,12 @@ class PartyVerbs:
             "whisper": self._whisper,
         }
         if request.verb == "whisper":
-            played = await self._table_of(request)
+            played = await self._story_of_table(request)
         else:
             played = await self._logs.writable(request, asks=False)
         return await verbs[request.verb](request, played, words(request.locale))
 
-    async def _table_of(self, request: Request) -> PlayedStory:
+    async def _story_of_table(self, request: Request) -> PlayedStory:
         """The story that is played here, or else the last one at whose table the person is. Raises UserError."""
         if await self._logs.played_in(request.place) is not None:
             return await self._logs.writable(request, asks=False)
@@ -87,14 +89,14 @@ class PartyVerbs:
     async def _join(self, request: Request, played: PlayedStory, say: Words) -> Outcome:
         if request.text.strip():
             return await self._play(request, played, say)
-        await self._logs.append(played, seat(request, played.story, here=True))
+        await self._logs.append(played, party_node(request, played.story, here=True))
         return Outcome("story.party_joined", {"name": request.author.name})
 
     async def _leave(self, request: Request, played: PlayedStory, say: Words) -> Outcome:
         """Leave the table; the game master may remove somebody who is absent."""
         story, leaver = played.story, request.author
         if name_typed := request.text.strip():
-            id, name = named(story, name_typed)
+            id, name = find_person(story, name_typed)
             if id != leaver.id and not may_lead(story, leaver):
                 raise UserError("story.only_gm")
             leaver = Author(id, name)
@@ -102,7 +104,7 @@ class PartyVerbs:
         if leaver.id not in names:
             raise UserError("story.not_at_table", name=leaver.name)
         mine = selves(story, leaver)
-        nodes = [seat(replace(request, author=Author(leaver.id, names[leaver.id])), story, here=False)]
+        nodes = [party_node(replace(request, author=Author(leaver.id, names[leaver.id])), story, here=False)]
         for n, (character, sheet) in enumerate(story.cast.items()):
             if character in mine:
                 remaining = {key: value for key, value in sheet.items() if key != "player"}
@@ -123,7 +125,7 @@ class PartyVerbs:
         sheet = {**story.cast[character], "player": request.author.name}
         await self._logs.append(
             played,
-            seat(request, story, here=True, plays=character),
+            party_node(request, story, here=True, plays=character),
             node(request.id, "cast", "cast", {"name": character, "sheet": sheet}, author=request.author.id),
         )
         return Outcome("story.party_plays", {"name": request.author.name, "character": character})
@@ -139,7 +141,7 @@ class PartyVerbs:
             return Outcome(text=text, choices=buttons)
         if (character := cast.find(story, name)) not in mine:
             raise UserError("story.not_your_self", name=name, names=", ".join(mine))
-        await self._logs.append(played, seat(request, story, here=True, plays=character))
+        await self._logs.append(played, party_node(request, story, here=True, plays=character))
         return Outcome("story.speaks_as", {"name": request.author.name, "character": character})
 
     async def _gm(self, request: Request, played: PlayedStory, say: Words) -> Outcome:
@@ -152,7 +154,7 @@ class PartyVerbs:
         if meant(text, "nobody", "none"):
             await self._logs.record(played, request, "set", {"gm": ""})
             return Outcome("story.gm_none")
-        id, name = named(story, text)
+        id, name = find_person(story, text)
         await self._logs.record(played, request, "set", {"gm": id})
         return Outcome("story.gm_now", {"name": name})
 
@@ -197,7 +199,7 @@ class PartyVerbs:
             recipient, colon, text = text.partition(":")
             if not colon or not text.strip():
                 raise UserError("story.whisper_whom")
-            to, name = named(story, recipient.strip())
+            to, name = find_person(story, recipient.strip())
         else:
             to, name = master, names_of(story).get(master, "")
             if not name:
@@ -208,10 +210,10 @@ class PartyVerbs:
             raise UserError("story.whisper_left", name=name)
         body = {"to": to, "name": request.author.name, "text": text.strip()}
         await self._logs.record(played, request, "whisper", body)
-        return Outcome("story.whispered", {"name": name}, to=name, there=_place_of(played))
+        return Outcome("story.whispered", {"name": name}, to=name, there=played.table)
 
 
-def named(story: Story, typed: str) -> tuple[str, str]:
+def find_person(story: Story, typed: str) -> tuple[str, str]:
     """The id and name of a person; for a character's name, of its player. Raises UserError for an unknown name."""
     chosen, typed = mention.chosen(typed)
     key = " ".join(typed.removeprefix("@").split()).casefold()
@@ -226,24 +228,23 @@ def named(story: Story, typed: str) -> tuple[str, str]:
 
 
 def _span(minutes: int, say: Words) -> str:
-    unit, of = (
+    unit, size = (
         ("days", 1440) if minutes % 1440 == 0 else ("hours", 60) if minutes % 60 == 0 else ("minutes", 1)
     )
-    return say(f"story.span_{unit}", n=minutes // of)
+    return say(f"story.span_{unit}", n=minutes // size)
 
 
-def seat(request: Request, story: Story, *, here: bool, plays: str = "") -> Node:
-    """The node that records that a person is at the table from now on, or has left it."""
-    member = story.party.get(request.author.id)
-    kept = member if member is not None and here else None
-    plays = plays or (kept.plays if kept is not None else "")
-    own = dict.fromkeys([*(kept.selves if kept is not None else ()), *([plays] if plays else [])])
+def party_node(request: Request, story: Story, *, here: bool, plays: str = "") -> Node:
+    """The node that records that the author is `here` at the table from now on, playing this character, or has left."""
+    member = story.party.get(request.author.id) if here else None
+    plays = plays or (member.plays if member is not None else "")
+    own = dict.fromkeys([*(member.selves if member is not None else ()), *([plays] if plays else [])])
     body: dict[str, Any] = {"person": request.author.id, "name": request.author.name, "here": here}
     body |= {"plays": plays, "selves": list(own)} if plays else {}
     return node(request.id, "party", "party", body, author=request.author.id)
 
 
-def released(request: Request, story: Story, character: str) -> list[Node]:
+def release_nodes(request: Request, story: Story, character: str) -> list[Node]:
     """The nodes that take a character away from those who have chosen it."""
     nodes: list[Node] = []
     for id, member in story.party.items():
@@ -254,9 +255,3 @@ def released(request: Request, story: Story, character: str) -> list[Node]:
             key = f"party-{len(nodes)}"
             nodes.append(node(request.id, key, "party", body, author=request.author.id))
     return nodes
-
-
-def _place_of(played: PlayedStory) -> Place | None:
-    if (row := played.place) is None:
-        return None
-    return Place(row.platform, row.space, row.channel, row.thread)

@@ -12,7 +12,7 @@ from bot.events import Choice, Choices, Event, Request, Stage, Text, UserError
 from bot.markdown import harmless_values
 from bot.words import words
 from bot.work import Run
-from bot.works.story.table.party_verbs import Outcome, named
+from bot.works.story.table.party_verbs import Outcome, find_person
 from bot.works.story.world.cast import NAME_CHARS
 
 if TYPE_CHECKING:
@@ -36,9 +36,7 @@ class ProxiedNames:
             yield Choices("", tuple(buttons))
 
     async def _bind(self, request: Request) -> Outcome:
-        """Ask the player to confirm that the name is theirs; without a name, list the player's own. Raises
-        UserError.
-        """
+        """Ask the player to confirm that the name is theirs; without a name, list the author's. Raises UserError."""
         played, space, author = await self._logs.played(request), request.place.space, request.author
         name = " ".join(request.text.split())[:NAME_CHARS]
         if not name:
@@ -47,7 +45,7 @@ class ProxiedNames:
             return Outcome(key, {"names": ", ".join(own)} if own else None)
         person, player = author.id, author.name
         if typed := str(request.options.get("player") or ""):
-            person, player = named(played.story, typed)
+            person, player = find_person(played.story, typed)
         if request.options.get("remove"):
             if not await self._proxies.remove(space, name, author.id):
                 raise UserError("story.no_proxy", name=name)

@@ -1,7 +1,7 @@
 """Safety at the table: its agreement, the places where mature stories are allowed, and the stop card.
 
-The card removes a scene from the story for good, on all branches, with everything that was played after it. Nobody is
-asked who plays it or why, and nothing that is shown or kept with the story says who did.
+The card removes a scene from the story for good, on all branches, with everything that was played after it. Nothing
+that is shown or stored says who played it.
 """
 
 from __future__ import annotations
@@ -55,8 +55,9 @@ Adults = Callable[[Request], Awaitable[bool]]
 
 @dataclass(frozen=True, slots=True)
 class Card:
-    """What a stop card withdraws. `again`: an earlier card has already withdrawn it. `stopped`: the runs that wrote
-    it.
+    """A stop card for a turn, whose scene has the number `n`.
+
+    `again` says that an earlier card has withdrawn the turn already; `stopped` are the runs that were writing it.
     """
 
     story: str
@@ -68,7 +69,7 @@ class Card:
 
 
 async def check_rating(story: Story, request: Request, adults: Adults) -> None:
-    """Raises UserError for a mature story in a place that is not for adults only."""
+    """Raise UserError for a mature story in a place that is not for adults only."""
     if story.settings.get("rating") == MATURE and not await adults(request):
         raise UserError("story.not_for_all")
 
@@ -95,8 +96,10 @@ def agreed_lines(story: Story, say: Words) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class Safety:
-    """`_checks`: whether scenes are checked in a request's place. `_drop_cached` drops everything of a space from
-    memory, in every process.
+    """The verbs safety and stopcard.
+
+    `_checks` says whether the extractor checks scenes in a request's place; `_drop_cached` drops the cached stories of
+    a space, in every process.
     """
 
     _logs: Logs
@@ -128,20 +131,18 @@ class Safety:
             yield Notice(say("story.unchecked"))
 
     async def stopcard(self, run: Run) -> AsyncGenerator[Event, None]:
-        """Withdraw a scene and what quotes its turn, once even if several cards are played. Runs that are writing it
-        are stopped.
-        """
+        """Withdraw a scene and what quotes its turn, and stop the runs that are writing it."""
         request, say = run.request, words(run.request.locale)
-        card = await run.step("card", lambda: self._card(request), Card)
+        card = await run.step("card", lambda: self._play_card(request), Card)
         yield Stage("stopcard", "")
         yield Text(say("story.card_again" if card.again else "story.card_played", n=card.n))
         if card.again:
             return
         yield Answered()
         messages = await run.step(
-            "shown", lambda: self._withdrawn(request.place.space, card), list[list[str]]
+            "shown", lambda: self._withdrawn_messages(request.place.space, card), list[list[str]]
         )
-        await run.step("erased", lambda: self._erased(request.place.space, card), int)
+        await run.step("erased", lambda: self._erase(request.place.space, card), int)
         story = await self._logs.story(request.place.space, card.story, card.branch)
         say = words_of(story, request)
         for shown_by, stage in messages:
@@ -160,11 +161,11 @@ class Safety:
             then = Choices(say("story.what_now"), on)
             yield Changed(shown_by, stage, "", (notice, *back, then))
 
-    async def _card(self, request: Request) -> Card:
+    async def _play_card(self, request: Request) -> Card:
         """Append the stop card to the log, and stop the runs that it affects. Raises UserError."""
         space = request.place.space
         async with self._playing_card:  # of several simultaneous cards, one comes first
-            played, turn = await self._meant(request)
+            played, turn = await self._card_turn(request)
             story = played.story
             card = Card(played.row.id, played.branch, turn, _number(story, turn))
             if turn in story.withdrawn_turns:
@@ -175,14 +176,14 @@ class Safety:
             if now.stop_cards.get(turn) != request.id:  # a card in another process came first
                 return replace(card, again=True)
         # Before anything is shown about it.
-        return replace(card, stopped=sorted(await self._stopped(space, card)))
+        return replace(card, stopped=sorted(await self._stop_runs(space, card)))
 
-    async def _meant(self, request: Request) -> tuple[PlayedStory, str]:
+    async def _card_turn(self, request: Request) -> tuple[PlayedStory, str]:
         """The branch and the turn of the requested scene: named by a button or by its number, or the last one."""
         space, typed = request.place.space, request.text.strip()
         if "/" in typed:
             played_here = await self._logs.played_in(request.place)
-            act = await self._of_code(space, played_here, typed)
+            act = await self._act_of_code(space, played_here, typed)
             row = await self._logs.stories.story(space, act.story_id) if act is not None else None
             if act is None or row is None or act.kind != "act":
                 raise UserError("story.gone")
@@ -206,14 +207,14 @@ class Safety:
             raise UserError("story.nothing_yet")
         return played, story.head.id
 
-    async def _of_code(self, space: str, played: PlayedStory | None, code: str) -> NodeRow | None:
-        """The act of a turn, by the turn's id or the end of it; turns of the story played here come first."""
+    async def _act_of_code(self, space: str, played: PlayedStory | None, code: str) -> NodeRow | None:
+        """The first act of a turn, by the turn's id or the end of it; turns of the story played here come first."""
         stories, is_code = self._logs.stories, len(code.rpartition("/")[0]) >= CODE_CHARS
         own = [id for id in played.story.turns if id.endswith(code)] if played is not None and is_code else []
         node_row = await stories.node(space, own[0] if len(own) == 1 else code)
         return await stories.turn_ending(space, code) if node_row is None and is_code else node_row
 
-    async def _stopped(self, space: str, card: Card) -> set[str]:
+    async def _stop_runs(self, space: str, card: Card) -> set[str]:
         """Stop the runs, in any process, that are writing withdrawn turns or reading the story; returns them."""
         writers, stopped = {run for run, _ in await self._messages(space, card)}, set[str]()
         for going in await self._runs.going(space):
@@ -230,9 +231,9 @@ class Safety:
         played = await self._logs.played_in(going.place)
         return played is not None and turn in played.story.turns
 
-    async def _withdrawn(self, space: str, card: Card) -> list[list[str]]:
-        """The messages of all withdrawn turns, each as its run and stage, once none is being written."""
-        writing = await self._stopped(space, card)  # again, in case of a crash in between
+    async def _withdrawn_messages(self, space: str, card: Card) -> list[list[str]]:
+        """The messages of all withdrawn turns, as pairs of a run and a stage; waits until none is being written."""
+        writing = await self._stop_runs(space, card)  # again, in case of a crash in between
         for shown_by in {
             *card.stopped,
             *writing,
@@ -241,7 +242,7 @@ class Safety:
             await self._runs.ended(shown_by)
         return [list(message) for message in await self._messages(space, card)]
 
-    async def _erased(self, space: str, card: Card) -> int:
+    async def _erase(self, space: str, card: Card) -> int:
         """Erase the words that the card has withdrawn from the story's log and from its runs' stored data; returns how
         many.
         """

@@ -1,8 +1,4 @@
-"""The table's verbs other than writing: shows each outcome, and sets the mode, whose turn it is and what the story is
-about.
-
-Asks no model. Each verb appends to the log, or only reads it, and says in a sentence what applies now.
-"""
+"""The verbs of the table that ask no model: runs each, and shows its outcome and the messages that it changes."""
 
 from __future__ import annotations
 
@@ -23,7 +19,7 @@ from bot.works.story.table.about import about_lines
 from bot.works.story.table.branch_verbs import BranchVerbs
 from bot.works.story.table.notes import Notes
 from bot.works.story.table.outcome import Messages, Outcome, ShownScene, title_of
-from bot.works.story.table.party_verbs import seat
+from bot.works.story.table.party_verbs import party_node
 from bot.works.story.table.safety import agreed_lines
 from bot.works.story.table.versions import Versions
 from bot.works.story.world import cast, to_come
@@ -84,7 +80,7 @@ class Table:
             yield Status(say("story.waits_for_scene"))
             await self._branches.settled(place)
         yield Stage(request.verb, done.title)
-        if done.key == "story.nothing_yet" and await run.step("told", lambda: self._told(request), bool):
+        if done.key == "story.nothing_yet" and await run.step("told", lambda: self._has_scene(request), bool):
             yield Text(say("story.opened"))
             async with aclosing(self.posted(run)) as events:
                 async for event in events:
@@ -92,7 +88,7 @@ class Table:
             return
         text = done.text or say(done.key, **done.values)
         if done.key == "story.nothing_yet":  # once no other thread writes to it
-            text = _last(await self._logs.played(request)) or text
+            text = _last_text(await self._logs.played(request)) or text
         yield Text(text)
         for event in to_come.events_showing(run, done.coming, f"story {request.verb}", say):
             yield event
@@ -116,15 +112,15 @@ class Table:
                 by = request.author.name
                 yield scene_changed(story, turn, words_of(story, request), shown.speaker, by=by)
 
-    async def _told(self, request: Request) -> bool:
-        """Whether the last thing told is a scene, not a line of a chat log."""
+    async def _has_scene(self, request: Request) -> bool:
+        """Whether the last turn has a scene, so that it is not a line of a chat log."""
         head = (await self._logs.played(request)).story.head
         return head is not None and head.scene is not None
 
     async def posted(self, run: Run) -> AsyncGenerator[Event, None]:
         """Post the present scene in a new message, which shows it from now on; the old message loses its buttons.
 
-        Only if no message shows it yet, if another run has begun this one.
+        If another run has begun this one, it does so only if no message shows the scene yet.
         """
         request = run.request
 
@@ -169,7 +165,7 @@ class Table:
         body = {"mode": mode} | ({"gm": author} if mode == "gm" else {})
         nodes = [node(request.id, "set", "set", body, author=author)]
         if mode == "gm" and not is_at_table(played.story, author):
-            nodes.append(seat(request, played.story, here=True))  # otherwise the table would have none
+            nodes.append(party_node(request, played.story, here=True))  # otherwise the table would have none
         await self._logs.append(played, *nodes)
         return Outcome(f"story.mode_{mode.replace('-', '_')}")
 
@@ -219,8 +215,8 @@ class Table:
         return Outcome("story.talk")
 
 
-def _last(played: PlayedStory) -> str:
-    """The last scene, or the last lines of a chat log; "" if nothing was told."""
+def _last_text(played: PlayedStory) -> str:
+    """The last scene, or the last lines of a chat log; "" before the first turn."""
     story, head = played.story, played.story.head
     if head is None or head.scene is not None:
         return head.scene.text if head is not None and head.scene is not None else ""

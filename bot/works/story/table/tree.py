@@ -1,7 +1,4 @@
-"""The branches of a story as a readable tree: lines of text, and a picture.
-
-Pure; the picture blocks (a second or two the first time) and is drawn in a thread.
-"""
+"""The branches of a story as a tree: lines of text, and a picture, which takes a second or two the first time."""
 
 from __future__ import annotations
 
@@ -26,10 +23,9 @@ DRAWN = 40
 
 @dataclass(frozen=True, slots=True)
 class Twig:
-    """A branch: `depth` is its depth below the first one; `leaves` the number of its parent's scene after which it
-    begins.
+    """A branch in the tree. `parent` is its parent's index in the list, -1 for none, and `depth` the number of parents.
 
-    `parent` is its parent's index in the list, -1 for none.
+    It leaves its parent after the scene with the number `leaves`.
     """
 
     id: str

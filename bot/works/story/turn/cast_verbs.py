@@ -17,7 +17,7 @@ from bot.work import Run
 from bot.works.story.log.logs import node
 from bot.works.story.log.turn import SCENE
 from bot.works.story.turn import context
-from bot.works.story.turn.turn_plan import TurnPlan, framed
+from bot.works.story.turn.turn_plan import TurnPlan, frame_for
 from bot.works.story.world import cast
 from bot.works.story.world.cast import MOST_CHARACTERS, read_characters
 from bot.works.story.world.order import mode_of
@@ -60,7 +60,7 @@ class CastVerbs:
                     yield event
             now = await self._logs.story(request.place.space, plan.story, plan.branch)
             if all(scene.id != f"{run.id}/{stage}" for scene in now.turns[plan.turn].scenes):
-                return  # after a failure the next ones would fail too
+                return  # after a failure the next replies would fail, too
 
     async def _speakers(self, request: Request) -> list[str]:
         """The characters whom the request asks to reply, in order. Raises UserError."""
@@ -105,7 +105,7 @@ class CastVerbs:
             if len(story.cast) + count > MOST_CHARACTERS:
                 raise UserError("story.many_characters", limit=MOST_CHARACTERS)
 
-        plan = await run.step("turn", lambda: self._scene_verbs.task(request, may), TurnPlan)
+        plan = await run.step("turn", lambda: self._scene_verbs.plan_task(request, may), TurnPlan)
         yield Stage("cast", say("story.invented"), answer=True)
         if plan.writer is None or plan.demo:
             yield Notice(say("story.no_inventor"))
@@ -113,11 +113,11 @@ class CastVerbs:
         story = await self._logs.story(request.place.space, plan.story, plan.branch, plan.at)
         about = untrusted.data(request.text[:2_000])
         prompt = context.prompt(
-            story, framed(plan, "story_cast", WORDS * count, count=str(count), about=about)
+            story, frame_for(plan, "story_cast", WORDS * count, count=str(count), about=about)
         )
 
         turn, scene = (story.head.id, story.head.scene) if story.head is not None else ("", None)
-        behind = {"scene": scene.id} if scene is not None else {}
+        after_scene = {"scene": scene.id} if scene is not None else {}
 
         async def invented() -> Invented:
             answer = await self._scene_verbs.models.with_roles(plan.roles).ask(run, "writer", "cast", prompt)
@@ -135,7 +135,7 @@ class CastVerbs:
                     run.id,
                     f"cast-{n}",
                     "cast",
-                    {"name": character.name, "sheet": character.sheet} | behind,
+                    {"name": character.name, "sheet": character.sheet} | after_scene,
                     turn=turn,
                 )
                 for n, character in new

@@ -1,8 +1,8 @@
 """Builds the writer's prompt from a story: stable parts first and parts that change every turn last, so that a
 service's cache holds most of it.
 
-A scene, its other versions, its choices and questions to the game master share the whole prompt except its last turn.
-Uses no database and no model; the same story and the same frame always give the same bytes.
+A scene, its other versions, its choices and questions to the game master share the whole prompt except its last
+message. The same story and the same frame always give the same bytes.
 """
 
 from __future__ import annotations
@@ -29,43 +29,43 @@ CHARACTER: Final = "the character"
 READ: Final = "I have read it."
 """An assistant's message between two of the user's: some models require that they alternate."""
 
-_KEPT_FREE = 0.5
-"""The share of the window that stays filled after the oldest batches are dropped. Dropping is rare, since it voids the
-cache.
-"""
-
+_FILLED_SHARE = 0.5
+"""The share of the room that stays filled after the oldest batches are dropped, so that this rarely voids the cache."""
 
 DEALINGS: Final = 5
-"""How many of the last scenes with both characters show the writer how a pair deals with each other."""
+"""How many sentences, of the last scenes with both characters, show the writer how a pair deals with each other."""
 DEALING_CHARS: Final = 200
+"""The maximum length of such a sentence."""
 DEALING_TOKENS: Final = 120
-"""The maximum for each such sentence, including the two names."""
+"""The maximum number of tokens of such a sentence with the two names."""
 _SENTENCE = re.compile(r"(?<=[.!?…])\s+")
-SUMS, SUMMED, LORE_TOLD, FIRSTS = (f"{__name__}.{name}" for name in ("seq", "sums", "lore", "firsts"))
-"""Keys of what is kept with a story: the node up to which turns are counted, the sums of their tokens, the tokens of
-lore in each, and the first turn of the prompt after each.
+COUNTED_SEQ, TOKEN_SUMS, LORE_TOKENS, FIRSTS = (
+    f"{__name__}.{name}" for name in ("seq", "sums", "lore", "firsts")
+)
+"""Keys of `Story.cache`: the node up to which turns are counted, the sums of their tokens, the tokens of lore in each,
+and the first turn of the prompt after each.
 """
 COUNTED: Final = 300_000
-"""The maximum number of turns whose tokens are remembered."""
+"""The maximum number of turns in `_counts`."""
 _counts: dict[int, int] = {}
 """The tokens of turns, by the hash of their text."""
 
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """The parts of a prompt besides the story, decided once in each run.
+    """What a prompt has besides the story; a run decides it once.
 
-    `system` and `task` are texts of prompts.yml, filled in; `begins` comes before everything else. `tokens` is the
-    number that the story may take, `answer` that of the answer. `recalled` are past scenes that recall has found;
-    `pacing` is a hint about the chapter's pace; both are "" for nothing. `lore` are the lorebook's entries that apply,
-    `overused` phrases that have occurred too often.
+    `system`, `preamble` and `task` are texts of prompts.yml, filled in; the preamble comes before the story. `tokens`
+    is the number that the story may take, `answer` that of the answer. `recent` and `batch` are numbers of turns
+    (`StoryConfig`). `recalled` are past scenes and `pacing` is a hint about the chapter, both "" for none. `lore` are
+    the contents of entries, `overused` phrases that occur too often.
     """
 
     system: str
     task: str
     tokens: int
     answer: int
-    begins: str = ""
+    preamble: str = ""
     recent: int = 5
     batch: int = 5
     lore: tuple[str, ...] = ()
@@ -76,8 +76,10 @@ class Frame:
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """The parts of a prompt, in their order. Those up to `older` change at most once in a batch of turns, where the
-    cache breaks. `told` are the turns that are included word for word, `changed` what has changed since the batches.
+    """The parts of a prompt, in their order; those up to `older` change at most once in a batch of turns.
+
+    `changed` is what has changed in the state since the last full batch. `full_turns` are the ids of the turns that are
+    included word for word.
     """
 
     system: str
@@ -91,22 +93,22 @@ class Parts:
     changed: str
     task: str
     answer: int
-    told: frozenset[str] = frozenset()
+    full_turns: frozenset[str] = frozenset()
 
     def prompt(self) -> Prompt:
         messages = [_user(self.foundation, cache=True), _assistant(READ)]
         so_far = [_user(self.so_far), _assistant(READ)] if self.so_far else []
-        messages += _marked([*so_far, *self.older])
+        messages += _with_cache_marks([*so_far, *self.older])
         if self.focus:
             messages += [_user(self.focus), _assistant(READ)]
-        # The last action but one was the last one a turn ago: a service that reads its cache only up to a mark has it.
-        messages += _marked(self.recent, 2)
+        # The last action but one was marked a turn ago, for services that read their cache only up to a mark.
+        messages += _with_cache_marks(self.recent, 2)
         tail = "\n".join(part for part in (self.lore, self.recalled, self.changed, self.task) if part)
         messages.append(_user(tail, cache=True))
         return Prompt(self.system, tuple(messages), max_tokens=self.answer, cache=False)
 
     def tokens(self) -> dict[str, int]:
-        """How many tokens each part takes, by the part's name."""
+        """The number of tokens of each part, by the part's name."""
         texts = {
             "foundation": [self.system, self.foundation],
             "so_far": [self.so_far],
@@ -121,43 +123,43 @@ class Parts:
 
 
 def prompt(story: Story, frame: Frame, *, before: str | None = None, last: str = "") -> Prompt:
-    """The prompt for a task. `before` names the turn that is being written: the prompt includes what came before it, or
-    the whole story if it is None. `last` is what the final message says after the task, such as the player's action.
+    """The prompt for a task after the whole story, or after the turns before the turn `before`.
 
-    Raises ValueError where the turn does not belong to this story.
+    `last` is what the final message says after the task, such as the player's action. Raises ValueError if the turn is
+    not on this branch.
     """
     return parts(story, frame, before=before, last=last).prompt()
 
 
 def parts(story: Story, frame: Frame, *, before: str | None = None, last: str = "") -> Parts:
-    """The parts of that prompt. Raises ValueError where the turn does not belong to this story."""
+    """The parts of that prompt. Raises ValueError if the turn is not on this branch."""
     turns = story.current_turns
     if before is not None:
         turns = turns[: story.path.index(before, 0, story.length)]
-    foundation, styles, focus = _foundation(story, frame.begins), _styles(story), _focus(story)
+    foundation, styles, focus = _foundation(story, frame.preamble), _styles(story), _focus(story)
     styles = "\n".join(part for part in (styles, state.chapter_prompt(story, turns)) if part)
-    # The log of dealings grows by batches: room for a full one is reserved, so that the oldest part does not change.
+    # Room for all sentences of `_interactions` is reserved, so that the first turn does not change when they grow.
     fixed = sum(map(text_tokens, (frame.system, foundation, styles, focus)))
     fixed += len(story.presets) * DEALINGS * DEALING_TOKENS
     count = max(0, len(turns) - frame.recent) // frame.batch * frame.batch
     settled = turns[:count]
-    before_recent = state.characters_after(story, settled)
-    standing = state.as_prompt(before_recent)
-    # The same for the state, which also changes with the batches.
-    fixed += min(state.STATE_TOKENS, frame.tokens // 8) if standing else 0
-    focus = "\n".join(part for part in (_interactions(story, settled), standing, focus) if part)
+    characters = state.characters_after(story, settled)
+    characters_text = state.as_prompt(characters)
+    # So is room for the state.
+    fixed += min(state.STATE_TOKENS, frame.tokens // 8) if characters_text else 0
+    focus = "\n".join(part for part in (_interactions(story, settled), characters_text, focus) if part)
     room = frame.tokens - fixed
     lore_tokens = [*map(text_tokens, frame.lore)]
     so_far_tokens = min(so_far.TOKENS, max(0, room) // 8)
     sums = _sums(story, len(turns))
-    of_lore = [*story.cache[LORE_TOLD][: len(turns)], sum(lore_tokens)]
-    first = _first(story, sums, of_lore, frame, room, so_far_tokens)
+    lore_counts = [*story.cache[LORE_TOKENS][: len(turns)], sum(lore_tokens)]
+    first = _first_turn(story, sums, lore_counts, frame, room, so_far_tokens)
     past = so_far.as_prompt(story, turns, first, so_far_tokens)
     free = room - text_tokens(past) - (sums[-1] - sums[first])
-    passed_over = 0
-    while sum(lore_tokens[passed_over:]) > max(0, free):  # an unusually long foundation, or one endless turn
-        passed_over += 1
-    changed = state.changes_since(story, turns, count, before_recent, before or "")
+    left_out = 0
+    while sum(lore_tokens[left_out:]) > max(0, free):  # an unusually long foundation, or one endless turn
+        left_out += 1
+    changed = state.changes_since(story, turns, count, characters, before or "")
     changed = "\n".join(
         part for part in (changed, sheet.as_prompt(story), initiative.as_prompt(story)) if part
     )
@@ -168,7 +170,7 @@ def parts(story: Story, frame: Frame, *, before: str | None = None, last: str = 
         _history(story, turns[first:count]),
         focus,
         _history(story, turns[max(first, count) :]),
-        _listed("lore", frame.lore[passed_over:]),
+        _tagged("lore", frame.lore[left_out:]),
         frame.recalled,
         changed,
         _task(frame, last),
@@ -177,13 +179,13 @@ def parts(story: Story, frame: Frame, *, before: str | None = None, last: str = 
     )
 
 
-def then(asked: Prompt, scene: str, task: str, *, answer: int) -> Prompt:
-    """A task about the scene that answered `asked`: it follows the same prompt, which is in the service's cache."""
+def follow_up(asked: Prompt, scene: str, task: str, *, answer: int) -> Prompt:
+    """The prompt for a task about the scene that answered `asked`, which the service's cache still holds."""
     messages = (*asked.messages, _assistant(scene or READ), _user(task))
     return Prompt(asked.system, messages, max_tokens=answer)
 
 
-def briefly(story: Story, turn: Turn, *, answer: int) -> Prompt:
+def demo_prompt(story: Story, turn: Turn, *, answer: int) -> Prompt:
     """The prompt for the demo model, which continues a text and understands little else."""
     turns = story.current_turns
     before = turns[: [earlier.id for earlier in turns].index(turn.id)][-2:]
@@ -215,137 +217,134 @@ def _assistant(text: str) -> Message:
     return Message("assistant", text)
 
 
-def _marked(messages: list[Message], last: int = 1) -> list[Message]:
-    """The messages, with the last actions marked for the cache: some services ignore a mark on a model's own words."""
+def _with_cache_marks(messages: list[Message], last: int = 1) -> list[Message]:
+    """The messages with cache marks on the last actions, since some services ignore a mark on a model's own words."""
     actions = [n for n, message in enumerate(messages) if message.role == "user"][-last:]
     return [replace(message, cache=True) if n in actions else message for n, message in enumerate(messages)]
 
 
 def _sums(story: Story, count: int) -> list[int]:
-    """Cumulative sums of the tokens of the first `count` turns, from 0 on. They are kept with the story, and so are the
-    tokens of lore in each turn.
+    """The numbers of tokens of the first 0, 1, … `count` turns.
+
+    Updates them in the story's cache, and the tokens of lore in each turn.
     """
-    turns = story.current_turns
-    seq, sums, of_lore = (
-        story.cache.get(SUMS, 0),
-        story.cache.setdefault(SUMMED, [0]),
-        story.cache.setdefault(LORE_TOLD, []),
-    )
-    same = min(story.unchanged_since(seq), len(of_lore), len(turns))
-    del sums[same + 1 :], of_lore[same:]
+    turns, seq = story.current_turns, story.cache.get(COUNTED_SEQ, 0)
+    sums = story.cache.setdefault(TOKEN_SUMS, [0])
+    lore_counts = story.cache.setdefault(LORE_TOKENS, [])
+    same = min(story.unchanged_since(seq), len(lore_counts), len(turns))
+    del sums[same + 1 :], lore_counts[same:]
     for turn in turns[same:]:
         sums.append(sums[-1] + (0 if turn.id in story.hidden else _tokens(turn)))
-        of_lore.append(turn.lore_tokens)
-    story.cache[SUMS] = story.seq
+        lore_counts.append(turn.lore_tokens)
+    story.cache[COUNTED_SEQ] = story.seq
     return list(sums[: count + 1])
 
 
-def _first(
-    story: Story, sums: Sequence[int], of_lore: Sequence[int], frame: Frame, room: int, so_far: int
+def _first_turn(
+    story: Story, sums: Sequence[int], lore_counts: Sequence[int], frame: Frame, room: int, so_far: int
 ) -> int:
     """The index of the first turn in the prompt.
 
-    The last turns share `room` tokens with the lore that comes up and, once earlier turns are left out, with `so_far`
-    tokens of the story so far. `sums[n]` is the number of tokens of the first n turns; `of_lore` has the tokens of lore
-    in each turn's prompt, then in the next one's.
+    The turns share `room` tokens with the lore that applies and, once earlier turns are left out, with `so_far` tokens
+    of the story so far. `sums[n]` is the number of tokens of the first n turns; `lore_counts` are the tokens of lore in
+    each turn's prompt, and last in this one.
 
-    When the turns outgrow the room, the oldest leave until half of it is free; the next leave only when it is full
-    again. This is decided turn by turn from the first one, if possible where a batch fills up and the prompt changes
-    anyway. So the beginning stays the same between these points, and folding the story again gives the same result.
-    Decisions for earlier turns are kept with the story.
+    When the turns outgrow the room, the oldest are left out until half of it is free, and the next only when it is full
+    again; if possible this happens when a batch is full and the prompt changes anyway. So the prompt's beginning stays
+    the same in between. It is decided turn by turn from the first one, so that folding the story again gives the same
+    result; the decisions for earlier turns are cached.
     """
-    decided_for = frame.batch, frame.recent, room, so_far
-    kept_for, seq, kept = story.cache.get(FIRSTS, (None, 0, []))
-    known = min(story.unchanged_since(seq), len(sums) - 1) if kept_for == decided_for else 0
-    firsts: list[int] = kept[:known] or [0]
+    inputs = frame.batch, frame.recent, room, so_far
+    cached_inputs, seq, cached_firsts = story.cache.get(FIRSTS, (None, 0, []))
+    valid = min(story.unchanged_since(seq), len(sums) - 1) if cached_inputs == inputs else 0
+    firsts: list[int] = cached_firsts[:valid] or [0]
     for count in range(len(firsts), len(sums)):
-        firsts.append(_then_first(firsts[-1], count, sums, of_lore, frame, room, so_far))
-    # The last one depends on the lore of this very prompt.
-    story.cache[FIRSTS] = decided_for, story.seq, firsts[:-1] or [0]
+        firsts.append(_next_first_turn(firsts[-1], count, sums, lore_counts, frame, room, so_far))
+    # The last one is not cached, since it depends on the lore of this prompt.
+    story.cache[FIRSTS] = inputs, story.seq, firsts[:-1] or [0]
     return firsts[-1]
 
 
-def _then_first(
+def _next_first_turn(
     first: int,
     count: int,
     sums: Sequence[int],
-    of_lore: Sequence[int],
+    lore_counts: Sequence[int],
     frame: Frame,
     room: int,
     so_far: int,
 ) -> int:
-    """The index of the prompt's first turn after `count` turns; `first` is the one before that."""
+    """The index of the prompt's first turn after `count` turns, given the one after a turn less (`first`)."""
     size, recent = frame.batch, frame.recent
     settled, since = divmod(max(0, count - recent), size)
     settled *= size
-    needed = sums[count] - sums[first] + of_lore[count] + (so_far if first else 0)
+    needed = sums[count] - sums[first] + lore_counts[count] + (so_far if first else 0)
     if needed <= room and (since or not settled):
         return first
     # Assume that the turns until the next full batch are like the last ones, with as much lore.
     last = max(0, count - recent)
     growing = (sums[count] - sums[last]) * (size - since) // (count - last)
-    growing += max(of_lore[max(0, last - size) : count + 1])
+    growing += max(lore_counts[max(0, last - size) : count + 1])
     if sums[count] - sums[first] + growing <= (room - so_far if first else room):
         return first
     left = room - so_far
-    while first < settled and sums[count] - sums[first] + growing > left * _KEPT_FREE:
+    while first < settled and sums[count] - sums[first] + growing > left * _FILLED_SHARE:
         first = min(settled, (first // size + 1) * size)
     if sums[count] - sums[first] + growing > left:  # a window that holds only the last turns
-        while first < count - 1 and sums[count] - sums[first] > (left - of_lore[count]) * _KEPT_FREE:
+        while first < count - 1 and sums[count] - sums[first] > (left - lore_counts[count]) * _FILLED_SHARE:
             first += 1
     return first
 
 
 def _tokens(turn: Turn) -> int:
-    """The tokens of a turn, counted once for each text: each prompt counts all turns of a chat log, as new objects each
-    time.
-
-    The cache maps hashes to numbers, since the texts would take far more memory than the messages of all prompts.
-    """
-    words = turn.act, turn.intents, turn.scene.text if turn.scene is not None else ""
-    if (tokens := _counts.get(key := hash(words))) is None:
+    """The tokens of a turn; they are cached by the hash of its texts, which takes far less memory than the texts."""
+    contents = turn.act, turn.intents, turn.scene.text if turn.scene is not None else ""
+    if (tokens := _counts.get(key := hash(contents))) is None:
         if len(_counts) >= COUNTED:
             _counts.clear()
-        tokens = _counts[key] = sum(text_tokens(told.text) + MESSAGE_TOKENS for told in _messages(*words))
+        messages = _messages(*contents)
+        tokens = _counts[key] = sum(text_tokens(message.text) + MESSAGE_TOKENS for message in messages)
     return tokens
 
 
 def _history(story: Story, turns: Sequence[Turn]) -> list[Message]:
     """The messages of these turns, without the hidden ones."""
-    return [message for turn in turns if turn.id not in story.hidden for message in _turn(turn)]
-
-
-def _turn(turn: Turn) -> tuple[Message, Message]:
-    """A player's action, and the scene that followed."""
-    return _told(turn.act, turn.intents, turn.scene.text if turn.scene is not None else "")
+    return [
+        message
+        for turn in turns
+        if turn.id not in story.hidden
+        for message in _cached_messages(
+            turn.act, turn.intents, turn.scene.text if turn.scene is not None else ""
+        )
+    ]
 
 
 def _messages(act: Act, intents: tuple[tuple[str, str], ...], scene: str) -> tuple[Message, Message]:
-    """The two messages of a turn."""
+    """The two messages of a turn: the player's action, and the scene that followed."""
     return _user(action(act, intents)), _assistant(untrusted.data(scene).strip() or "…")
 
 
-_told = cached(500_000)(_messages)
+_cached_messages = cached(500_000)(_messages)
 
 
 def action(act: Act, intents: Sequence[tuple[str, str]] = ()) -> str:
-    """A player's action as the writer reads it, after what the others want to do."""
-    intended = "".join(
+    """A player's action for the writer, after the other players' intentions."""
+    intentions = "".join(
         f'<intent by="{_name(name)}">{untrusted.data(text)}</intent>\n' for name, text in intents
     )
     plays = f' plays="{_name(act.character)}"' if act.character else ""
     dice = "".join(f"\n<dice>{untrusted.data(line)}</dice>" for line in act.rolls)
-    text_done = {"open": "The story begins.", "continue": "Go on."}.get(act.mode) or untrusted.data(act.text)
+    text = {"open": "The story begins.", "continue": "Go on."}.get(act.mode) or untrusted.data(act.text)
     if act.mode == "end":
-        text_done = f"{text_done}\nThe story ends.".strip()
+        text = f"{text}\nThe story ends.".strip()
     if act.speaker:
-        plays, text_done = f' speaker="{_name(act.speaker)}"', f"{untrusted.data(act.speaker)} replies."
+        plays, text = f' speaker="{_name(act.speaker)}"', f"{untrusted.data(act.speaker)} replies."
     by = _name(act.name or "a player")
-    return f'{intended}<turn by="{by}"{plays} how="{act.mode}">\n{text_done}{dice}\n</turn>'
+    return f'{intentions}<turn by="{by}"{plays} how="{act.mode}">\n{text}{dice}\n</turn>'
 
 
 def _name(text: str) -> str:
-    """Text that is safe between quotation marks."""
+    """The text in a form that is safe as an attribute's value."""
     return " ".join(untrusted.data(text).replace('"', "'").split())
 
 
@@ -372,17 +371,18 @@ def _foundation(story: Story, begins: str) -> str:
         ]
         for position in ("before", "after")
     )
-    parts = [begins, "<foundation>", *lines, "</foundation>", _listed("lore", before)]
+    parts = [begins, "<foundation>", *lines, "</foundation>", _tagged("lore", before)]
     if prose := [untrusted.data(str(line)) for line in story.settings.get("prose_lines") or ()]:
         parts += ["<prose>", *prose, "</prose>"]
     if cast:
         parts += ["<cast>", *cast, "</cast>"]
-    return "\n".join(part for part in (*parts, _listed("lore", after)) if part)
+    return "\n".join(part for part in (*parts, _tagged("lore", after)) if part)
 
 
 def lore_text(story: Story, text: str, seed: str, char: str = "") -> str:
-    """The text or a key of an entry with its macros filled in: `{{user}}` is the player's character if there is only
-    one.
+    """The text or a key of an entry with its macros filled in.
+
+    `{{user}}` becomes the players' character and `{{char}}` the other one, if there is only one of these.
     """
     if "{{" not in text and "<" not in text:
         return text
@@ -414,9 +414,9 @@ def _styles(story: Story) -> str:
 
 
 def _interactions(story: Story, settled: Sequence[Turn]) -> str:
-    """How pairs with a preset have dealt with each other: one sentence from each of the last scenes with both.
+    """How pairs with a preset have dealt with each other: a sentence from each of the last scenes with both.
 
-    `settled` are the turns whose batch is full, so that this changes only when a batch is full.
+    `settled` are the turns of full batches, so that this changes only when a batch becomes full.
     """
     if not story.presets:
         return ""
@@ -427,15 +427,17 @@ def _interactions(story: Story, settled: Sequence[Turn]) -> str:
     ]
     lines = []
     for (first, second), preset in story.presets.items():
-        sentences = [(n, sentence) for n, text in scenes if (sentence := _between(text, first, second))]
+        sentences = [
+            (n, sentence) for n, text in scenes if (sentence := _shared_sentence(text, first, second))
+        ]
         pair = f"{first} and {second} ({str(preset['preset']).replace('-', ' ')})"
         lines += [untrusted.data(f"{pair}, scene {n}: {sentence}") for n, sentence in sentences[-DEALINGS:]]
     return "\n".join(["<interactions>", *lines, "</interactions>"]) if lines else ""
 
 
 @cached(8_000_000)
-def _between(scene: str, first: str, second: str) -> str:
-    """The first sentence of a scene that names both; "" if there is none."""
+def _shared_sentence(scene: str, first: str, second: str) -> str:
+    """The first sentence of a scene that names both characters; "" for none."""
     if first not in scene or second not in scene:
         return ""
     sentences = (part for part in _SENTENCE.split(scene) if first in part and second in part)
@@ -443,9 +445,7 @@ def _between(scene: str, first: str, second: str) -> str:
 
 
 def _focus(story: Story) -> str:
-    """The parts that stay the same for a while: how characters deal with each other, who is to keep quiet, what is
-    pinned, the author's note.
-    """
+    """What changes seldom: how characters deal with each other, who is muted, pinned memories and the note."""
     parts = []
     if relations := [str(line) for preset in story.presets.values() for line in preset["lines"]]:
         parts += ["<relations>", *map(untrusted.data, relations), "</relations>"]
@@ -462,12 +462,12 @@ def _focus(story: Story) -> str:
     return "\n".join(parts)
 
 
-def _listed(name: str, lines: Sequence[str]) -> str:
+def _tagged(name: str, lines: Sequence[str]) -> str:
     return "\n".join([f"<{name}>", *map(untrusted.data, lines), f"</{name}>"]) if lines else ""
 
 
 def _task(frame: Frame, last: str) -> str:
-    """The overused phrases, the pacing, the task, and what the task is about."""
+    """The end of the last message: overused phrases, pacing, the task, and what the task is about."""
     phrases = "; ".join(map(untrusted.data, frame.overused))
     overused = f"<overused>{phrases}</overused>" if phrases else ""
     return "\n".join(part for part in (overused, frame.pacing, frame.task, last) if part)

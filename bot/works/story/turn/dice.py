@@ -1,8 +1,8 @@
 """Dice inside a player's turn: finds where they are asked for, rolls them, and formats results for people and the
 writer.
 
-Knows no story, only the checks of a sheet. Plain prose stays prose: dice are in brackets, or at the beginning or the
-end of a line after a word such as "roll" or "check", in English or Portuguese.
+Dice are in brackets, or at the beginning or the end of a line after a word such as "roll" or "check", in English or
+Portuguese; anything else is prose.
 """
 
 from __future__ import annotations
@@ -23,9 +23,7 @@ MOST_ROLLS = 10
 EXPRESSION_CHARS = 200
 """The maximum length of an expression; longer ones are refused before they are parsed."""
 MOST_DICE = 100
-"""The maximum number of dice in one expression, including exploded and repeated ones: each is shown, also to the
-writer.
-"""
+"""The maximum number of dice in one expression, including exploded and repeated ones, since each is shown."""
 
 NOBODY = Checks()
 """Checks for a character without a sheet."""
@@ -84,12 +82,12 @@ _GOES_ON = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class DiceRequest:
     """Dice that a turn asks for.
 
-    `expression` is in d20's notation, without blanks. `advantage` is 1 for the higher of two rolls, -1 for the lower. A
-    check has the name of what is tried in `check`, and the number to reach in `dc`; or, `under`, the number that the
-    dice must not exceed. `results` name the outcomes of a check without such a number: see `Known`.
+    `expression` is in d20's notation, without blanks; `advantage` is 1 for the higher of two rolls, -1 for the lower.
+    For a check, `check` is the name of what is tried, and `dc` the number to reach, or with `under` the number not to
+    exceed. `results` are the outcomes of a check without `dc` (`Check.results`).
     """
 
     expression: str
@@ -102,11 +100,10 @@ class Wanted:
 
 @dataclass(frozen=True, slots=True)
 class Roll:
-    """The result of a roll. `expression` is what was rolled, including advantage, and `shown` lists each die, as
-    Markdown.
+    """The result of a roll: `expression` is what was rolled, including advantage; `shown` lists each die in Markdown.
 
-    `natural` is 20 or 1 where the d20 that counts shows that, otherwise 0. It decides nothing by itself: the total
-    decides whether a check succeeds.
+    `natural` is 20 or 1 if the d20 that counts shows that, otherwise 0; the total alone decides whether a check
+    succeeds.
     """
 
     expression: str
@@ -131,32 +128,34 @@ class Roll:
         return None if self.margin is None else self.margin >= 0 and not (self.under and self.natural == 20)
 
     def result(self, locale: str) -> str:
-        """The name of the total's outcome, "" for none."""
-        if self.dc is not None:
+        """The name of the total's outcome by `results`; "" for none."""
+        if self.dc is not None or not self.results:
             return ""
-        return next((names[locale] for least, names in self.results if self.total >= least), "") or (
-            self.results[-1][1][locale] if self.results else ""
-        )
+        names = (names[locale] for least, names in self.results if self.total >= least)
+        return next(names, "") or self.results[-1][1][locale]
 
 
-def find(text: str, sheets: Checks = NOBODY) -> list[Wanted]:
-    """The dice that a turn asks for, in its order; `rolled` decides whether they can be rolled.
+def find(text: str, sheets: Checks = NOBODY) -> list[DiceRequest]:
+    """The dice that a turn asks for, in its order; `roll_dice` decides whether they can be rolled.
 
-    They are `[2d6+3]`, `[[2d6+3]]` and `(roll 2d6+3 adv)` anywhere; at the beginning or the end of a line `roll 2d6+3`
-    and `check Stealth +4 dc 15 adv`, with `rola`, `teste`, `cd` and `vantagem` in Portuguese; and a line that consists
-    of dice alone. A question ("roll 2d6?") is not rolled. For a check on the character's sheet, the dice and the
-    modifier come from the sheet, a typed modifier is added, and the DC may be missing: `check Athletics`, `save Dex dc
-    15`. Other dice may name a modifier of the sheet: `roll 1d8+str`. Raises UserError for more than MOST_ROLLS.
+    - Anywhere: `[2d6+3]`, `[[2d6+3]]` and `(roll 2d6+3 adv)`.
+    - At the beginning or the end of a line: `roll 2d6+3` and `check Stealth +4 dc 15 adv`, with `rola`, `teste`, `cd`
+      and `vantagem` in Portuguese.
+    - A line that consists of dice alone. A question ("roll 2d6?") is not rolled.
+
+    For a check on the character's sheet, the dice and the modifier come from the sheet, a typed modifier is added, and
+    the DC may be missing: `check Athletics`, `save Dex dc 15`. Other dice may name a modifier of the sheet: `roll
+    1d8+str`. Raises UserError for more than MOST_ROLLS.
     """
-    rolls: list[Wanted] = []
+    rolls: list[DiceRequest] = []
     for line in text.splitlines():
-        rolls += (roll for _, roll in sorted(_in_line(line, sheets), key=lambda placed: placed[0]))
+        rolls += (roll for _, roll in sorted(_find_in_line(line, sheets), key=lambda placed: placed[0]))
         if len(rolls) > MOST_ROLLS:
             raise _error("many", limit=MOST_ROLLS)
     return rolls
 
 
-def _in_line(line: str, sheets: Checks) -> list[tuple[int, Wanted]]:
+def _find_in_line(line: str, sheets: Checks) -> list[tuple[int, DiceRequest]]:
     """The dice of one line, each with its position; those in brackets first."""
     if sheets.sheet is not None:
         line = _ADDED.sub(lambda match: _with_number(match, sheets), line)
@@ -164,15 +163,15 @@ def _in_line(line: str, sheets: Checks) -> list[tuple[int, Wanted]]:
     begin = opening.end() if opening else 0
     alone = _ALONE.match(line, begin)
     if alone and _HAS_DIE.search(alone["dice"]) and _CLOSING.fullmatch(line, alone.end()):
-        return [(begin, _wanted(alone, sheets))]
-    placed: list[tuple[int, Wanted]] = []
+        return [(begin, _request(alone, sheets))]
+    placed: list[tuple[int, DiceRequest]] = []
 
     def taken(brackets: re.Match[str]) -> str:
         """Record the dice of the brackets, and return a filler of the same length, so that the rest of the line keeps
         its positions.
         """
         inside = next(part for part in brackets.groups() if part is not None).strip()
-        known = _known(inside, _KNOWN.match(inside), sheets)
+        known = _sheet_check(inside, _KNOWN.match(inside), sheets)
         roll = known[1] if known is not None and known[0] == len(inside) else _bracketed(brackets, sheets)
         if roll is None:
             return brackets[0]
@@ -181,7 +180,7 @@ def _in_line(line: str, sheets: Checks) -> list[tuple[int, Wanted]]:
 
     unbracketed = _BRACKETS.sub(taken, line)
     for match in _KNOWN.finditer(unbracketed) if sheets.sheet is not None else ():
-        if (known := _known(unbracketed, match, sheets)) is None:
+        if (known := _sheet_check(unbracketed, match, sheets)) is None:
             continue
         until, roll = known
         before = unbracketed[: match.start()].strip(" >*_`~\"'“”«")
@@ -198,12 +197,12 @@ def _in_line(line: str, sheets: Checks) -> list[tuple[int, Wanted]]:
             continue
         begins = match.start() == begin and (match["dice"] or _GOES_ON.match(unbracketed, match.end()))
         if begins or _CLOSING.fullmatch(unbracketed, match.end()):
-            placed.append((match.start(), _wanted(match, sheets)))
+            placed.append((match.start(), _request(match, sheets)))
     return placed
 
 
 def _with_number(match: re.Match[str], sheets: Checks) -> str:
-    """The dice with a number from the sheet in place of its name; unchanged where the sheet has none."""
+    """The dice with the sheet's number in place of its name; unchanged if the sheet has no such number."""
     number = sheets.number(match["name"])
     if number is None:
         return match[0]
@@ -211,8 +210,8 @@ def _with_number(match: re.Match[str], sheets: Checks) -> str:
     return f"{match['dice']}{'+' if number >= 0 else '-'}{abs(number)}"
 
 
-def _known(text: str, match: re.Match[str] | None, sheets: Checks) -> tuple[int, Wanted] | None:
-    """A check of the sheet that begins here, by the longest name on the sheet, and the position where it ends."""
+def _sheet_check(text: str, match: re.Match[str] | None, sheets: Checks) -> tuple[int, DiceRequest] | None:
+    """The position where a check that begins here ends, and the check, for the longest name that is on the sheet."""
     if match is None or sheets.sheet is None:
         return None
     ends = [match.start("words") + part.end() for part in re.finditer(_WORD, match["words"])]
@@ -221,50 +220,50 @@ def _known(text: str, match: re.Match[str] | None, sheets: Checks) -> tuple[int,
         if known is not None and (tail := _TAIL.match(text, end)) is not None:
             advantage = 1 if tail["higher"] else -1 if tail["lower"] else 0
             dc = int(tail["dc"]) if tail["dc"] else None
-            return tail.end(), _of_sheet(known, _plain(tail["modifier"]), advantage, dc)
+            return tail.end(), _check_request(known, _plain(tail["modifier"]), advantage, dc)
     return None
 
 
-def _of_sheet(known: Check, typed: str, advantage: int, dc: int | None) -> Wanted:
-    """A check of a sheet, plus the modifier that was typed."""
+def _check_request(known: Check, typed: str, advantage: int, dc: int | None) -> DiceRequest:
+    """The dice of a sheet's check, with the typed modifier added."""
     if known.under is not None and dc is None and (not typed or re.fullmatch(r"(?:[-+][0-9]{1,3})+", typed)):
         more = sum(map(int, re.findall(r"[-+][0-9]+", typed)))
-        return Wanted(known.dice, advantage, known.name, known.under + more, under=True)
+        return DiceRequest(known.dice, advantage, known.name, known.under + more, under=True)
     modifier = f"{known.modifier:+}" if known.modifier else ""
-    return Wanted(f"{known.dice}{modifier}{typed}", advantage, known.name, dc, results=known.results)
+    return DiceRequest(f"{known.dice}{modifier}{typed}", advantage, known.name, dc, results=known.results)
 
 
-def _bracketed(brackets: re.Match[str], sheets: Checks) -> Wanted | None:
+def _bracketed(brackets: re.Match[str], sheets: Checks) -> DiceRequest | None:
     double, single, rounded = brackets.groups()
     if rounded is not None:
         match = _IN_ROUND.fullmatch(rounded)
     else:
         match = _IN_SQUARE.fullmatch(single if double is None else double)
     if match and (not match["dice"] or _HAS_DIE.search(match["dice"])):
-        return _wanted(match, sheets)
-    # [[ ]] can mean nothing else, so that a slip in it raises an error.
-    return Wanted(double.strip()) if double is not None and _MEANT.match(double) else None
+        return _request(match, sheets)
+    # [[ ]] always means dice, so what cannot be read in it is an error.
+    return DiceRequest(double.strip()) if double is not None and _MEANT.match(double) else None
 
 
-def _wanted(match: re.Match[str], sheets: Checks) -> Wanted:
+def _request(match: re.Match[str], sheets: Checks) -> DiceRequest:
     parts = match.groupdict()
     advantage = 1 if parts["higher"] else -1 if parts["lower"] else 0
     if parts["dice"]:
-        return Wanted(_plain(parts["dice"]), advantage)
+        return DiceRequest(_plain(parts["dice"]), advantage)
     name = " ".join(parts["name"].split())
     if (known := sheets.check(name)) is not None:
-        return _of_sheet(known, _plain(parts["modifier"]), advantage, int(parts["dc"]))
-    return Wanted("1d20" + _plain(parts["modifier"]), advantage, name, int(parts["dc"]))
+        return _check_request(known, _plain(parts["modifier"]), advantage, int(parts["dc"]))
+    return DiceRequest("1d20" + _plain(parts["modifier"]), advantage, name, int(parts["dc"]))
 
 
 def _plain(dice: str) -> str:
     return "".join(dice.translate(_SIGNS).lower().split()).rstrip(",")
 
 
-def rolled(requested: Wanted) -> Roll:
-    """Roll the dice. Each call gives new results, so a run does this in a step.
+def roll_dice(requested: DiceRequest) -> Roll:
+    """Roll the dice; a run must do this in a step, since each call gives new results. Raises UserError.
 
-    Advantage is d20's own on 1d20; anything else is rolled twice as a whole. A division rounds down. Raises UserError.
+    Advantage on 1d20 is d20's own; anything else is rolled twice as a whole. A division rounds down.
     """
     expression = requested.expression
     if len(expression) > EXPRESSION_CHARS:
@@ -282,30 +281,30 @@ def rolled(requested: Wanted) -> Roll:
         if twice:
             tree = roller.parse(f"({divided}, {divided})k{'h' if requested.advantage > 0 else 'l'}1")
         result = roller.roll(tree, advantage=0 if twice else requested.advantage)
-        written, total = str(result.result), int(result.total)
+        shown, total = str(result.result), int(result.total)
     except d20.TooManyRolls as error:
         raise _error("crowd", expression=_short(expression), limit=MOST_DICE) from error
     except (d20.RollError, ArithmeticError, RecursionError, ValueError) as error:
         raise _error("bad", expression=_short(expression)) from error
     natural = 0 if twice else {d20.CritType.CRIT: 20, d20.CritType.FAIL: 1}.get(result.crit, 0)
-    of_check = requested.check, requested.dc, requested.under, requested.results
-    return Roll(str(result.ast), written, total, natural, *of_check)
+    check = requested.check, requested.dc, requested.under, requested.results
+    return Roll(str(result.ast), shown, total, natural, *check)
 
 
-def of_turn(text: str, say: Words, sheets: Checks = NOBODY) -> dict[str, list[str]]:
-    """The rolls of a turn's text, as its node keeps them: `rolls` for the writer and `dice` for people; {} for none."""
-    rolls = [rolled(wanted) for wanted in find(text, sheets)]
+def roll_turn(text: str, say: Words, sheets: Checks = NOBODY) -> dict[str, list[str]]:
+    """Roll the dice in a turn's text: `rolls` for the writer and `dice` for people, as its node stores them."""
+    rolls = [roll_dice(wanted) for wanted in find(text, sheets)]
     if not rolls:
         return {}
     return {"rolls": [for_writer(roll) for roll in rolls], "dice": [for_people(roll, say) for roll in rolls]}
 
 
-def thrown(text: str, say: Words) -> tuple[str, str]:
-    """The results of dice that were typed alone: as people read them, and as the writer does. Raises UserError."""
+def roll_typed(text: str, say: Words) -> tuple[str, str]:
+    """Roll an expression; returns the results for people and for the writer. Raises UserError."""
     expression = " ".join(text.split())
     if not (wanted := find(f"[{expression}]")):
         raise _error("bad", expression=_short(expression))
-    rolls = [rolled(roll) for roll in wanted]
+    rolls = [roll_dice(roll) for roll in wanted]
     return "; ".join(for_people(roll, say, titled=False) for roll in rolls), "; ".join(map(for_writer, rolls))
 
 
@@ -321,7 +320,7 @@ def for_people(roll: Roll, say: Words, *, titled: bool = True) -> str:
 
 
 def for_writer(roll: Roll) -> str:
-    """The result as a line of plain data, in the language of the prompts."""
+    """The result in English, for prompts."""
     return ", ".join(_facts(roll))
 
 

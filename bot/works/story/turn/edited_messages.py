@@ -31,10 +31,10 @@ BRANCH, WORDS = "branch", "words"
 
 @dataclass(frozen=True, slots=True)
 class Edited:
-    """A turn whose message was edited: the number of its scene, and how many scenes have followed it on the branch.
+    """A turn whose message was edited, the number `n` of its scene, and how many `later` ones the branch has.
 
-    `said`: its new words, which may be shown under the `character`'s name. `talk`: the message is now talk outside of
-    the story, so the turn keeps its words.
+    `said` are its new words, which may be shown under the `character`'s name. `talk` says that the message is now talk
+    outside the story, so that the turn keeps its words.
     """
 
     branch: str = ""
@@ -58,21 +58,22 @@ class TurnOnBranch:
 
     @property
     def n(self) -> int:
+        """The number of its scene."""
         return self.played.story.path.index(self.turn) + 1
 
     @property
     def text(self) -> str:
         return self.played.story.turns[self.turn].act.text
 
-    def said(self, text: str) -> dict[str, Any]:
-        """A message's words split into the turn's text and its speaker; without a name the text is unchanged."""
+    def reworded(self, text: str) -> dict[str, Any]:
+        """The text, and the character if there is one, of the turn's body for a message with these words."""
         act = self.played.story.turns[self.turn].act
         author = Author(self.author, act.name)
         named, words = speaker_and_words(self.played.story, author, text)
         character = named if words != text else act.character
         return {"text": words} | ({"character": character} if character else {})
 
-    def edited(self) -> Edited:
+    def as_edited(self) -> Edited:
         length = self.played.story.length
         return Edited(self.played.branch, self.turn, self.n, max(length - self.n, 0), head=self.n == length)
 
@@ -84,21 +85,19 @@ class EditedMessages:
         self._runs = runs
 
     async def edited(self, run: Run) -> AsyncGenerator[Event, None]:
-        """Replace the last turn's text, or ask what to do about an earlier turn. Does nothing for a message without a
-        turn.
-        """
+        """Replace the last turn's text, or ask what to do about an earlier turn; other messages are ignored."""
         request, say = run.request, words(run.request.locale)
 
         async def doing() -> Edited:
             turn = await self._turn_of(request.place.space, request.answers, request)
-            if turn is None or turn.said(request.text) == turn.said(turn.text):
+            if turn is None or turn.reworded(request.text) == turn.reworded(turn.text):
                 return Edited()
             if request.text.startswith(TALK):
                 return Edited(talk=True)
-            edited = turn.edited()
+            edited = turn.as_edited()
             if not edited.later:  # the last turn, or one that was undone
                 await self._reword(turn, request.id, request.text)
-                now = turn.said(request.text)
+                now = turn.reworded(request.text)
                 edited = replace(edited, said=now["text"], character=now.get("character", ""))
             return edited
 
@@ -123,11 +122,11 @@ class EditedMessages:
         request, say = run.request, words(run.request.locale)
         way, _, branch = request.text.partition(" ")
         if way == BRANCH:
-            plan = await run.step("turn", lambda: self._rewritten(request, branch, say), TurnPlan)
+            plan = await run.step("turn", lambda: self._play_on_branch(request, branch, say), TurnPlan)
             async with aclosing(self._scene_verbs.writer.scene(run, plan)) as events:
                 async for event in events:
                     yield event
-        done = await run.step("done", lambda: self._decided(request, branch, way), Edited)
+        done = await run.step("done", lambda: self._decide(request, branch, way), Edited)
         if way == WORDS:
             yield Stage("reword", "")
             yield Text(say("story.reworded_only", n=done.n))
@@ -135,31 +134,31 @@ class EditedMessages:
         taken_now = replace(choices, taken=0 if way == BRANCH else 1, by=request.author.name)
         yield Changed(request.answers, EDITED, "", (*question_contents, taken_now), in_place=True)
 
-    async def _decided(self, request: Request, branch: str, way: str) -> Edited:
-        turn, text = await self._asked(request, branch)
+    async def _decide(self, request: Request, branch: str, way: str) -> Edited:
+        turn, text = await self._question_turn(request, branch)
         if way == WORDS:
             await self._reword(turn, request.answers, text, by=request.id)
-        return turn.edited()
+        return turn.as_edited()
 
-    async def _rewritten(self, request: Request, branch: str, say: Words) -> TurnPlan:
+    async def _play_on_branch(self, request: Request, branch: str, say: Words) -> TurnPlan:
         """Play the turn with its new text on a new branch, which this thread plays from then on."""
-        turn, text = await self._asked(request, branch)
+        turn, text = await self._question_turn(request, branch)
         played, id = turn.played, request.answers
         space, story = played.row.space, played.row.id
         name = say("story.branch_reworded", n=turn.n)
         await self._logs.fork(played, id, name, played.story.before(turn.turn), request.author.id)
         await self._logs.stories.play(spot(request.place), story, id, request.id)
-        body = turn.body | turn.said(text) | {"by": request.id}  # the dice are not rolled again
+        body = turn.body | turn.reworded(text) | {"by": request.id}  # the dice are not rolled again
         act = node(id, "act", "act", body, author=turn.author)
         at = await self._logs.stories.append(space, story, id, [act])
         story_then = await self._logs.story(space, story, id, at)
         plan = await self._scene_verbs.plan(request, PlayedStory(played.row, id, story_then), act.id, at)
         return replace(plan, branched=name)
 
-    async def _asked(self, request: Request, branch: str) -> tuple[TurnOnBranch, str]:
-        """The turn that a question is about, and its words as the message says them now.
+    async def _question_turn(self, request: Request, branch: str) -> tuple[TurnOnBranch, str]:
+        """The turn that a question is about, and the present words of its message.
 
-        Raises UserError where they were withdrawn, or somebody has already decided.
+        Raises UserError if these were withdrawn, or somebody has already decided.
         """
         space = request.place.space
         questions = await self._runs.request_of(space, request.answers)
@@ -177,9 +176,7 @@ class EditedMessages:
     async def _turn_of(
         self, space: str, run: str, request: Request | None = None, branch: str = ""
     ) -> TurnOnBranch | None:
-        """The turn that a run has added, on the branch that is played where the request comes from, or else on its
-        own.
-        """
+        """The turn that a run has added, on the branch that is played in the request's place if that has it."""
         own = await self._logs.stories.of_run(space, run)
         act = next((row for row in own if row.kind == "act" and row.id == row.turn and row.body), None)
         row = await self._logs.stories.story(space, act.story_id) if act is not None else None
@@ -196,7 +193,7 @@ class EditedMessages:
 
     async def _reword(self, turn: TurnOnBranch, run: str, text: str, *, by: str = "") -> None:
         """Append another wording of the turn; its dice are not rolled again."""
-        body = turn.body | turn.said(text) | ({"by": by} if by else {})
+        body = turn.body | turn.reworded(text) | ({"by": by} if by else {})
         act = node(run, "act", "act", body, turn=turn.turn, author=turn.author)
         await self._logs.append(turn.played, act)
 

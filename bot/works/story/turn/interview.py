@@ -1,6 +1,4 @@
-"""Interviews a character outside the story: it answers from the scenes where it was present, and the story does not
-change.
-"""
+"""`/story interview`: a character answers outside the story, from the scenes where it was present."""
 
 from __future__ import annotations
 
@@ -31,18 +29,16 @@ if TYPE_CHECKING:
 
 WORDS: Final = 120
 SCENES_TOKENS: Final = 6_000
-"""The maximum number of tokens for the newest scenes in which the character was present; at most half of the story's
-room.
-"""
+"""The maximum number of tokens for the newest scenes in which the character was present."""
 MEMORIES: Final = 40
-"""The maximum number of the character's memories in a prompt: the newest."""
+"""How many of the character's newest memories are in a prompt."""
 NOT_SHOWN: Final = ("player", "picture", "muted", "card")
 """Fields of a sheet that say nothing about the character."""
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A question to a character, and whether the story's writer may answer for it."""
+    """A question to the character `name`."""
 
     plan: TurnPlan = field(default_factory=TurnPlan)
     name: str = ""
@@ -89,20 +85,21 @@ class Interview:
     async def _asked(self, request: Request) -> Asked:
         """The question of the request. Raises UserError."""
         played = await self._logs.played(request)
-        name, question = addressed(played.story, request)
+        name, question = parse_question(played.story, request)
         player = str(played.story.cast.get(name, {}).get("player") or "")
-        bound = (member.name for member in played.story.party.values() if name in member.selves)
-        player = player or next(bound, "")
+        players = (member.name for member in played.story.party.values() if name in member.selves)
+        player = player or next(players, "")
         if player and name not in selves(played.story, request.author):
             raise UserError("story.played_character", name=name, player=player)
         plan = await self._scene_verbs.plan(request, played, "", played.story.seq)
         return Asked(plan, name, question)
 
 
-def addressed(story: Story, request: Request) -> tuple[str, str]:
-    """The character and the question: from an option, or from "Mira, what do you fear?" and "Mira: …".
+def parse_question(story: Story, request: Request) -> tuple[str, str]:
+    """The character and the question, which the text has together ("Mira, what do you fear?") unless an option names
+    the character.
 
-    Raises UserError where the text names no character of the story, or asks nothing.
+    Raises UserError if no character is named, or nothing is asked.
     """
     text = " ".join(request.text.split())
     chosen = " ".join(str(request.options.get("character") or "").split())
@@ -126,7 +123,7 @@ def interview_prompt(story: Story, plan: TurnPlan, name: str, question: str, ear
     about = [
         untrusted.data(f"{part}: {text}") for part, text in sheet.items() if text and part not in NOT_SHOWN
     ]
-    own = {key: character for key, character in state.characters(story).items() if key == name.casefold()}
+    own = {own_key: character for own_key, character in state.characters(story).items() if own_key == key}
     memories = [untrusted.data(memory.text) for _, memory in state.memories(story, name)[-MEMORIES:]]
     unknown, room_left = state.turns_unknown_to(story, key), min(SCENES_TOKENS, plan.tokens // 2)
     scenes = list[str]()
@@ -134,12 +131,12 @@ def interview_prompt(story: Story, plan: TurnPlan, name: str, question: str, ear
         if turn.id in unknown or turn.id in story.hidden:
             continue
         scene = turn.scene.text if turn.scene is not None else ""
-        told = f"{context.action(turn.act)}\n<scene>\n{untrusted.data(scene)}\n</scene>"
-        room_left -= text_tokens(told)
+        text = f"{context.action(turn.act)}\n<scene>\n{untrusted.data(scene)}\n</scene>"
+        room_left -= text_tokens(text)
         if room_left < 0:
             break
-        scenes.append(told)
-    known = [
+        scenes.append(text)
+    parts = [
         f'<character name="{untrusted.data(name)}">', *about, "</character>",
         *(["<memories>", *(f"- {text}" for text in memories), "</memories>"] if memories else []),
         state.as_prompt(own), *reversed(scenes),
@@ -147,6 +144,6 @@ def interview_prompt(story: Story, plan: TurnPlan, name: str, question: str, ear
     system, task = plan.prompts["story_interview"].fill(
         name=untrusted.data(name), words=str(WORDS), question=untrusted.data(question), agreed=agreed(story)
     )
-    known += [asides.as_prompt(earlier, "talk"), task]
-    text = "\n".join(part for part in known if part)
+    parts += [asides.as_prompt(earlier, "talk"), task]
+    text = "\n".join(part for part in parts if part)
     return Prompt(system, (Message("user", text),), max_tokens=min(room(WORDS, None), plan.answer))

@@ -15,7 +15,7 @@ from bot.work import Run
 from bot.works.story import limits
 from bot.works.story.log.logs import node
 from bot.works.story.turn import context
-from bot.works.story.turn.turn_plan import TurnPlan, framed
+from bot.works.story.turn.turn_plan import TurnPlan, frame_for
 from bot.works.story.world import arc, state, to_come
 from bot.works.story.world.arc_verb import arc_answer, arc_nodes, may_change
 from bot.works.story.world.world_verbs import (
@@ -75,7 +75,7 @@ class Outlines:
             if len(state.chapters(story)) >= CHAPTERS:
                 raise UserError("story.many_chapters", limit=CHAPTERS)
 
-        plan = await run.step("turn", lambda: self._scene_verbs.task(request, may), TurnPlan)
+        plan = await run.step("turn", lambda: self._scene_verbs.plan_task(request, may), TurnPlan)
         if plan.writer is None or plan.demo:
             yield Stage("chapter", "")
             yield Notice(say("story.no_outliner"))
@@ -83,7 +83,7 @@ class Outlines:
         story = await self._logs.story(request.place.space, plan.story, plan.branch, plan.at)
         turn = story.head.id if story.head is not None else ""
         about = untrusted.data(request.text[:ABOUT_CHARS])
-        frame = framed(plan, "story_chapter", WORDS * (count + 6), count=str(count), about=about)
+        frame = frame_for(plan, "story_chapter", WORDS * (count + 6), count=str(count), about=about)
         prompt = context.prompt(story, frame)
 
         async def outlined() -> bool:
@@ -125,7 +125,7 @@ class Outlines:
         def may(story: Story) -> None:
             may_change(story, request)
 
-        plan = await run.step("turn", lambda: self._scene_verbs.task(request, may), TurnPlan)
+        plan = await run.step("turn", lambda: self._scene_verbs.plan_task(request, may), TurnPlan)
         if plan.writer is None or plan.demo:
             yield Stage("arc", "")
             yield Notice(say("story.no_arc_writer"))
@@ -133,17 +133,17 @@ class Outlines:
         story = await self._logs.story(request.place.space, plan.story, plan.branch, plan.at)
         about = untrusted.data(request.text[:ABOUT_CHARS])
         prompt = context.prompt(
-            story, framed(plan, "story_arc", WORDS * count, count=str(count), about=about)
+            story, frame_for(plan, "story_arc", WORDS * count, count=str(count), about=about)
         )
         turn = story.head.id if story.head is not None else ""
 
         async def outlined() -> bool:
             models = self._scene_verbs.models.with_roles(plan.roles)
             completion = await models.ask(run, "writer", "arc", prompt)
-            if found := arc.read(completion.text, 0)[:count]:
-                nodes = arc_nodes(story, found, run.id, turn)
+            if milestones := arc.read(completion.text, 0)[:count]:
+                nodes = arc_nodes(story, milestones, run.id, turn)
                 await self._logs.stories.append(request.place.space, plan.story, plan.branch, nodes)
-            return len(found) > 0
+            return bool(milestones)
 
         written = await run.step("outlined", outlined, bool)
         now = await self._logs.story(request.place.space, plan.story, plan.branch)

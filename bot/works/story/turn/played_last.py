@@ -1,8 +1,8 @@
-"""After the start, prepares the next turn of the stories that were played last: a Service.
+"""A service that, after the start, prepares the next turn of the stories that were played last.
 
-Otherwise a process's first turn would import libraries, fold a long story, count it and index it before the writer is
-asked: seconds of processor time. Nothing waits for this service and it asks no model; whatever fails here, the turn
-itself does.
+Otherwise a process's first turn would import libraries, fold a long story, count its tokens and index it before the
+writer is asked: seconds of processor time. Nothing waits for this service and it asks no model; the turn itself does
+whatever fails here.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ LEAST: Final = 50
 _log = logging.getLogger(__name__)
 
 
-class Work(Protocol):
-    """The part of the work of stories that is used here."""
+class StoryWork(Protocol):
+    """What is used here of the work of stories."""
 
     @property
     def scene_verbs(self) -> SceneVerbs: ...
@@ -45,10 +45,10 @@ class Work(Protocol):
 
 @dataclass(slots=True)
 class PlayedLast:
-    """Prepares stories in a task; `_work` is None where the bot was given other works than its own."""
+    """Prepares stories in the task `ready`; `_work` is None if the bot runs other works than its own."""
 
     _logs: Logs
-    _work: Work | None
+    _work: StoryWork | None
     _recall: RecallConfig
     ready: asyncio.Task[None] | None = field(default=None, init=False)
 
@@ -60,7 +60,7 @@ class PlayedLast:
     async def close(self) -> None:
         await cancelled(self.ready)
 
-    async def _stories(self, work: Work) -> None:
+    async def _stories(self, work: StoryWork) -> None:
         try:
             for row, place in await self._logs.stories.played_last(STORIES):
                 try:
@@ -70,7 +70,7 @@ class PlayedLast:
         except StorageFault as fault:
             _log.warning("no story is made ready: %s", fault)
 
-    async def _story(self, work: Work, row: StoryRow, place: PlaceRow) -> None:
+    async def _story(self, work: StoryWork, row: StoryRow, place: PlaceRow) -> None:
         """Prepare the next turn of one story. Raises UserError, StorageFault."""
         space, branch = row.space, place.branch_id
         story = await self._logs.story(space, row.id, branch)
@@ -83,9 +83,9 @@ class PlayedLast:
         if plan.writer is None or plan.demo:
             return
         await work.scene_verbs.models.with_roles(plan.roles).prepare("writer")
-        # A copy, since turns are added to the story meanwhile; counts that are made of its texts serve all copies.
+        # A copy, since turns may be added to the story meanwhile; the cached token counts serve all copies.
         copy = await self._logs.copy(space, row.id, branch)
-        await asyncio.to_thread(_prepared, copy, plan)
+        await asyncio.to_thread(_prepare, copy, plan)
         story = await self._logs.story(space, row.id, branch)
         if plan.turn not in story.path[: story.length]:
             return
@@ -96,7 +96,7 @@ class PlayedLast:
             await work.memory.recall(space, row.id, branch, story, query, 1, by=by)
 
 
-def _prepared(story: Story, plan: TurnPlan) -> None:
+def _prepare(story: Story, plan: TurnPlan) -> None:
     from pydantic import TypeAdapter
 
     TypeAdapter(TurnPlan)

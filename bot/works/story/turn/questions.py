@@ -1,8 +1,4 @@
-"""Questions to the writer outside the story: to the game master, and for ideas; also exports the writer's prompts as
-files.
-
-None of this becomes part of the story.
-"""
+"""Questions to the writer outside the story, ideas and suggestions; also how full its window is, and its prompts."""
 
 from __future__ import annotations
 
@@ -16,15 +12,15 @@ from bot import untrusted
 from bot.events import Attachment, Choice, Choices, Event, Notice, Request, Stage, Text, UserError
 from bot.words import words
 from bot.work import Run
-from bot.works.story.extraction.extraction import Version, before, events_for, threads_for
+from bot.works.story.extraction.extraction import Version, events_for, state_before, threads_for
 from bot.works.story.log.logs import node
 from bot.works.story.log.story import Story
 from bot.works.story.scene.choices import label, present_buttons_owner, read_choices
 from bot.works.story.screen.entries import is_master
 from bot.works.story.turn import context
+from bot.works.story.turn.brainstorm import Brainstorm, read_brainstorm
 from bot.works.story.turn.context import Parts
-from bot.works.story.turn.thought import Thought, read_thought
-from bot.works.story.turn.turn_plan import TurnPlan, choices_task, framed, parts
+from bot.works.story.turn.turn_plan import TurnPlan, choices_task, frame_for, parts
 from bot.works.story.world import asides, cast, state, to_come
 from bot.works.story.world.selves import own_character
 
@@ -69,7 +65,7 @@ class Questions:
             yield Notice(say("story.needs_writer"))
             return
         story = await self._logs.story(request.place.space, plan.story, plan.branch, plan.at)
-        frame = framed(plan, "story_question", ANSWER_WORDS, question=untrusted.data(request.text))
+        frame = frame_for(plan, "story_question", ANSWER_WORDS, question=untrusted.data(request.text))
         models = self._scene_verbs.models.with_roles(plan.roles)
         async with aclosing(models.stream(run, "writer", "answer", context.prompt(story, frame))) as pieces:
             async for piece in pieces:
@@ -79,9 +75,7 @@ class Questions:
                     yield Notice(say(f"rules.finish_{piece.finish}"), retry=piece.finish == "cut")
 
     async def suggest(self, run: Run) -> AsyncGenerator[Event, None]:
-        """Offer what the person's character could do or say now, to this person alone; it can be played, or changed
-        first.
-        """
+        """Offer to the person alone what their character could do or say now, to be played or changed first."""
         request, say = run.request, words(run.request.locale)
 
         async def wanted() -> tuple[TurnPlan, str]:
@@ -98,7 +92,7 @@ class Questions:
             return
         story = await self._logs.story(request.place.space, plan.story, plan.branch, plan.at)
         about, character = untrusted.data(request.text), untrusted.data(name)
-        frame = framed(
+        frame = frame_for(
             plan, "story_suggest", ANSWER_WORDS, count=str(SUGGESTIONS), name=character, about=about
         )
 
@@ -135,7 +129,7 @@ class Questions:
         )
 
     async def ideas(self, run: Run) -> AsyncGenerator[Event, None]:
-        """Offer ideas for a new story or, within a story, for what could happen next; the latter are kept with it."""
+        """Offer ideas for a new story or, in a story, for what could happen next, which the story's log keeps."""
         request, say = run.request, words(run.request.locale)
 
         async def begun() -> TurnPlan:
@@ -155,12 +149,12 @@ class Questions:
         goes_on = bool(request.options.get("further"))
         rounds = asides.earlier(story, request.author.id, request.verb) if goes_on else []
         earlier = asides.as_prompt(asides.up_to(rounds, request.answers), "ideas")
-        frame = framed(plan, "story_ideas", ANSWER_WORDS, about=untrusted.data(about), earlier=earlier)
+        frame = frame_for(plan, "story_ideas", ANSWER_WORDS, about=untrusted.data(about), earlier=earlier)
 
-        async def thought_of() -> Thought:
+        async def thought_of() -> Brainstorm:
             asked = context.prompt(story, frame)
             answer = await self._scene_verbs.models.with_roles(plan.roles).ask(run, "writer", "ideas", asked)
-            thought = read_thought(answer.text, IDEAS)
+            thought = read_brainstorm(answer.text, IDEAS)
             if plan.story and (ideas := thought.ideas):
                 lines = "\n".join(f"- {idea}" for idea in ideas)
                 body = {"verb": request.verb, "about": "", "question": about, "answer": lines}
@@ -173,7 +167,7 @@ class Questions:
                 await self._logs.stories.append(request.place.space, plan.story, plan.branch, nodes)
             return thought
 
-        thought = await run.step("ideas", thought_of, Thought)
+        thought = await run.step("ideas", thought_of, Brainstorm)
         if not (ideas := thought.ideas):
             yield Text(say("story.no_ideas"))
             return
@@ -212,7 +206,7 @@ class Questions:
         """
         request, say = run.request, words(run.request.locale)
         space, scene_verbs = request.place.space, self._scene_verbs
-        plan = await run.step("turn", lambda: self._last(request), TurnPlan)
+        plan = await run.step("turn", lambda: self._last_plan(request), TurnPlan)
         writer = scene_verbs.writer
         lore = await writer.lore_of(space, plan)
         prompts = {"prompt_sent.json": await writer.prompt_of(space, plan, lore)}
@@ -220,10 +214,10 @@ class Questions:
         scene, task = now.turns[plan.turn].scene, choices_task(now, plan)
         asked = await writer.prompt_of(space, replace(plan, told=False), lore)
         text = scene.text if scene is not None else ""
-        prompts["prompt_sent_choices.json"] = context.then(asked, text, task, answer=plan.answer)
-        if scene is not None and self._extraction.able(scene_verbs.models.with_roles(plan.roles)):
+        prompts["prompt_sent_choices.json"] = context.follow_up(asked, text, task, answer=plan.answer)
+        if scene is not None and self._extraction.is_available(scene_verbs.models.with_roles(plan.roles)):
             version = Version(plan.turn, scene.id)
-            events = events_for(now, before(now, version), plan.check)
+            events = events_for(now, state_before(now, version), plan.check)
             prompts["prompt_plot_extraction.json"] = await self._extraction.prompt_of(
                 space, now, version, events, threads_for(now, version)
             )
@@ -231,10 +225,10 @@ class Questions:
         for name, prompt in prompts.items():
             yield Attachment(name, "application/json", _as_json(prompt))
 
-    async def fullness(self, run: Run) -> AsyncGenerator[Event, None]:
+    async def window(self, run: Run) -> AsyncGenerator[Event, None]:
         """Show how full the writer's window was for the last scene, and with what."""
         request, say = run.request, words(run.request.locale)
-        plan = await run.step("turn", lambda: self._last(request), TurnPlan)
+        plan = await run.step("turn", lambda: self._last_plan(request), TurnPlan)
         if plan.demo:
             yield Stage("window", "")
             yield Text(say("story.window_demo"))
@@ -248,8 +242,8 @@ class Questions:
         yield Text(_shown_window(asked, plan.window, say))
         yield Notice(say("story.window_counted"))
 
-    async def _last(self, request: Request) -> TurnPlan:
-        """The plan of the last scene. Raises UserError where there is none."""
+    async def _last_plan(self, request: Request) -> TurnPlan:
+        """The plan of the last scene. Raises UserError if there is none."""
         played = await self._logs.played(request)
         head = played.story.head
         if head is None or head.scene is None:
@@ -260,7 +254,7 @@ class Questions:
         return replace(plan, recalled=recalled or [], lore=lore or [], told=told)
 
 
-def _elements(story: Story, thought: Thought, say: Words) -> tuple[Choice, ...]:
+def _elements(story: Story, thought: Brainstorm, say: Words) -> tuple[Choice, ...]:
     """Buttons that add what the ideas introduce to the story: to the cast, the lorebook or the chapter."""
     choices = list[Choice]()
     for kind, name, text in thought.elements:

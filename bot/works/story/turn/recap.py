@@ -1,7 +1,4 @@
-"""Verbs that tell what was played: a recap since a scene or somebody's last turn, and a reminder for an idle party.
-
-Neither becomes part of the story.
-"""
+"""Verbs that say what was played: a recap since a scene or somebody's last turn, and a reminder for an idle party."""
 
 from __future__ import annotations
 
@@ -63,8 +60,8 @@ POINT_CHARS: Final = 100
 
 
 @dataclass(frozen=True, slots=True)
-class Since:
-    """The range of a recap: the turns from the number `first` on. `taken`: the plan of the story's last turn."""
+class RecapRange:
+    """The range of a recap: the turns from the number `first` on; `taken` is the plan of the story's last turn."""
 
     taken: TurnPlan = field(default_factory=TurnPlan)
     first: int = 1
@@ -91,7 +88,7 @@ class Recap:
             yield Text("\n\n".join(kept[1:]))
             yield Notice(say("story.recap_ways"))
             return
-        since = await run.step("since", lambda: self._since(request), Since)
+        since = await run.step("since", lambda: self._since(request), RecapRange)
         plan = since.taken
         yield Stage("recap", _scenes(say, since.first, plan.n))
         if plan.writer is None or plan.demo:
@@ -167,7 +164,7 @@ class Recap:
         )
         yield Choices("", how)
 
-    async def _since(self, request: Request) -> Since:
+    async def _since(self, request: Request) -> RecapRange:
         """The range that the request asks for. Raises UserError."""
         played = await self._logs.played(request)
         story = played.story
@@ -180,7 +177,7 @@ class Recap:
                 number = int(digits[:9])
                 if not 1 <= number <= story.length:
                     raise UserError("story.no_scene", n=number, count=story.length)
-                return Since(plan, number)
+                return RecapRange(plan, number)
         if request.verb == "missed" or OWN_TURN.fullmatch(plain):
             own = [
                 at for at, turn in enumerate(story.current_turns, 1) if turn.act.author == request.author.id
@@ -188,9 +185,9 @@ class Recap:
             if request.verb == "missed" and own and own[-1] == story.length:
                 raise UserError("story.nothing_missed")
             # For the player of the last turn, everything new came before it.
-            return Since(plan, min(own[-1] + 1, story.length) if own else 1)
+            return RecapRange(plan, min(own[-1] + 1, story.length) if own else 1)
         if not plain:
-            return Since(plan)
+            return RecapRange(plan)
         zone = await self._zone(request)
         since = await asyncio.to_thread(point_in_time, plain, datetime.now(zone), request.locale)
         if since is None:
@@ -199,13 +196,11 @@ class Recap:
         if (first := next((n for n, turn in turns if _played_at(turn, zone) >= since), 0)) == 0:
             last = _played_at(story.head, zone)
             raise UserError("story.nothing_since", when=f"{since:{SHOWN_TIME}}", last=f"{last:{SHOWN_TIME}}")
-        return Since(plan, first)
+        return RecapRange(plan, first)
 
 
 def _played_at(turn: Turn, zone: tzinfo) -> datetime:
-    """When a turn was played; for a line of a chat log, when it was written if its log gives a machine-readable
-    time.
-    """
+    """When a turn was played; for a line of a chat log, when it was said if the log has an ISO time."""
     try:
         played = datetime.fromisoformat(turn.act.when)
     except ValueError:
@@ -222,20 +217,20 @@ def _length(request: Request) -> int:
     return min(max(words_asked, 30), LONGEST_RECAP) if isinstance(words_asked, int) else RECAP_WORDS
 
 
-def recap_prompt(story: Story, since: Since, count: int) -> Prompt:
-    """The prompt of a recap: all scenes from the first on, the last ones in full as far as there is room."""
+def recap_prompt(story: Story, since: RecapRange, count: int) -> Prompt:
+    """The prompt of a recap: the range's scenes, in short, and the last ones in full as far as there is room."""
     plan, turns = since.taken, list(enumerate(story.current_turns, 1))[since.first - 1 :]
     for chars in (BRIEF_CHARS, BRIEF_CHARS // 4):
-        parts = {number: _told(number, _briefly(turn, chars)) for number, turn in turns}
+        parts = {number: _tagged(number, _short_text(turn, chars)) for number, turn in turns}
         cost = sum(map(text_tokens, parts.values()))
         if cost <= plan.tokens // 2:
             break
-    else:  # not even their beginnings fit: take every second scene, third, …
+    else:  # if not even their beginnings fit, take every second scene, third, …
         step = -(-cost // (plan.tokens // 2))
         parts = {number: parts[number] for number, _ in turns[::step]}
         cost = sum(map(text_tokens, parts.values()))
     for number, turn in reversed(turns):
-        in_full = _told(number, _whole(turn))
+        in_full = _tagged(number, _full_text(turn))
         cost += text_tokens(in_full) - text_tokens(parts.get(number, ""))
         if cost > plan.tokens:
             break
@@ -246,19 +241,19 @@ def recap_prompt(story: Story, since: Since, count: int) -> Prompt:
     return Prompt(system, (Message("user", f"{scenes}\n{task.strip()}"),), max_tokens=answer)
 
 
-def _told(number: int, text: str) -> str:
+def _tagged(number: int, text: str) -> str:
     return f'<scene n="{number}">\n{untrusted.data(text)}\n</scene>'
 
 
-def _whole(turn: Turn) -> str:
+def _full_text(turn: Turn) -> str:
     speaker, scene = turn.act.character or turn.act.name, turn.scene.text if turn.scene is not None else ""
     return "\n".join(part for part in (f"{speaker}: {turn.act.text}" if turn.act.text else "", scene) if part)
 
 
-def _briefly(turn: Turn, chars: int) -> str:
+def _short_text(turn: Turn, chars: int) -> str:
     """The extracted summary of a turn, or else its beginning."""
     extracted = turn.extracted
-    text = extracted.summary if extracted is not None and extracted.summary else _whole(turn)
+    text = extracted.summary if extracted is not None and extracted.summary else _full_text(turn)
     return text if len(text) <= chars else text[:chars].rsplit(" ", 1)[0] + " …"
 
 

@@ -1,7 +1,7 @@
-"""Tells a model's refusal in prose from a scene: short, nothing but words to the user, in English and Portuguese. Pure.
+"""Recognises a model's refusal in prose, in English and Portuguese: a short text that speaks only to the user.
 
-Each sentence must be one that a model says to its user: an apology, that it cannot write, its rules, or an offer. A
-single sentence of story, a quotation, a line of dialogue or text between asterisks makes the text a scene.
+Each sentence must be an apology, an offer, a mention of the model's rules, or say that it cannot write. A single
+sentence of story, a quotation, a line of dialogue or text between asterisks makes the text a scene.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Final
 
 LONGEST: Final = 900
 """The maximum length of a refusal, in characters."""
-_TOLD: Final = re.compile(
+_STORY_SIGNS: Final = re.compile(
     r"[“”„«»\"]|(?<!\w)'|^[^\S\n]*+(?:[-—–]|\*(?!\*)|\w[^:\n.!?]{0,40}:)|[A-Z]{3,}\s[A-Z]{3,}", re.MULTILINE
 )
 """Signs of a story: a quotation, a line of speech or stage directions, a notice in capitals."""
@@ -73,7 +73,7 @@ _TO_THE_USER: Final = (
 
 
 _OF_A_TEXT: Final = rf"\b{_THING}\b"
-_WAYS: Final = (_APOLOGY, _TO_THE_USER, _AS_AN_AI)
+_USER_TALK: Final = (_APOLOGY, _TO_THE_USER, _AS_AN_AI)
 _OPENS: Final = (
     r"^(?:i|i'm|i'd|sorry|my|as|that's|this|unfortunately|thank|while|desculpa|desculpe|como|sou|sinto|lamento|peço"
     r"|não|infelizmente|agradeço|entendo|prefiro|preciso|devo|tenho|isso|esse|este|essa|esta)\b"
@@ -98,12 +98,12 @@ def _refuses(sentence: str) -> bool:
 
 def _is_to_the_user(sentence: str) -> bool:
     stops = _has(_CANNOT, sentence) and _has(r"\b(?:stop here|parar aqui)\b", sentence)
-    return stops or _refuses(sentence) or any(_has(way, sentence) for way in _WAYS)
+    return stops or _refuses(sentence) or any(_has(way, sentence) for way in _USER_TALK)
 
 
 def _sentences(text: str) -> list[str]:
-    """The sentences in lower case; none where some of the text is speech."""
-    if _TOLD.search(text):
+    """The sentences in lower case; none if the text has signs of a story."""
+    if _STORY_SIGNS.search(text):
         return []
     return [part.strip().casefold() for part in _BREAK.split(text) if part.strip()]
 
@@ -122,8 +122,10 @@ def may_become_refusal(beginning: str) -> bool:
 
 
 def is_refusal(text: str, *, spoken: bool = False) -> bool:
-    """Whether the text only says that the model will not write. With `spoken` it is a character's reply, and characters
-    may say that they cannot help: then it must mention writing or a model's rules.
+    """Whether the text only says that the model will not write.
+
+    With `spoken` it is a character's reply, which must mention writing or a model's rules, since characters, too, may
+    say that they cannot help.
     """
     plain = _plain(text)
     sentences = _sentences(plain) if len(plain) <= LONGEST else []

@@ -31,13 +31,15 @@ _log = logging.getLogger(__name__)
 
 
 class SceneDraft:
-    """One scene. `completion`: of the last answer, None if it was cut off; one that refuses in prose has the finish
-    "refusal" and no text. `acted_for` lists the players' characters for whom it speaks or acts nevertheless.
+    """The draft of one scene.
+
+    `completion` is that of the last answer, None if it was cut off; a refusal in prose has the finish "refusal" and no
+    text. `acted_for` are the players' characters for whom the scene speaks or acts nevertheless.
     """
 
     def __init__(self, models: Models, run: Run, plan: TurnPlan, players: Players | None) -> None:
-        """`players`: None turns the check off."""
-        self._models, self._run, self._taken, self._players = models, run, plan, players
+        """Without `players` nothing is checked."""
+        self._models, self._run, self._plan, self._players = models, run, plan, players
         self._shown = list[str]()
         self.completion: Completion | None = None
         self.acted_for: list[str] = []
@@ -50,7 +52,7 @@ class SceneDraft:
     async def events(self, prompt: Prompt, say: Words) -> AsyncGenerator[Event, None]:
         """Stream the scene. Raises what Models.stream raises for the first answer."""
         first = WatchedScene(self._players, stop=True)
-        async with aclosing(self._written(self._taken.stage, prompt, first)) as pieces:
+        async with aclosing(self._stream(self._plan.stage, prompt, first)) as pieces:
             async for piece in pieces:
                 yield piece
         if not first.acted_for:
@@ -58,30 +60,29 @@ class SceneDraft:
         names = ", ".join(first.acted_for)
         _log.info("%s acts for players' characters, and is written on once more", self._run.id)
         yield Status(say("story.written_on", names=names))
-        words_left = max(self._taken.words - len(self.text.split()), LEAST_WORDS)
-        wording = self._taken.prompts[AGAIN].fill(names=untrusted.data(names), words=str(words_left))
-        later = context.then(prompt, self.text, "\n".join(wording), answer=self._taken.answer)
-        again, completion, shown_before = (
-            WatchedScene(self._players, stop=False),
-            self.completion,
-            len(self._shown),
-        )
+        words_left = max(self._plan.words - len(self.text.split()), LEAST_WORDS)
+        wording = self._plan.prompts[AGAIN].fill(names=untrusted.data(names), words=str(words_left))
+        later = context.follow_up(prompt, self.text, "\n".join(wording), answer=self._plan.answer)
+        again = WatchedScene(self._players, stop=False)
+        completion, shown_before = self.completion, len(self._shown)
         try:
-            async with aclosing(self._written(f"{self._taken.stage}-again", later, again)) as pieces:
+            async with aclosing(self._stream(f"{self._plan.stage}-again", later, again)) as pieces:
                 async for piece in pieces:
                     yield piece
         except UserError as error:
             _log.info("%s is not written on: %s", self._run.id, error)
         self.acted_for = again.acted_for
-        if len(self._shown) == shown_before:  # better than a scene that ends in the middle of a sentence
+        if (
+            len(self._shown) == shown_before
+        ):  # the kept back sentence is better than an end in the middle of one
             self.acted_for, self.completion = first.acted_for, completion
             yield self._show(first.kept_back)
 
-    async def _written(self, step: str, prompt: Prompt, watched: WatchedScene) -> AsyncGenerator[Event, None]:
-        speaker = self._taken.speaker
+    async def _stream(self, step: str, prompt: Prompt, watched: WatchedScene) -> AsyncGenerator[Event, None]:
+        speaker = self._plan.speaker
         reply = NameRemover(speaker.name if speaker is not None else "")
         self.completion = None
-        held: str | None = ""  # the beginning, as long as it may become a refusal
+        held: str | None = ""  # the beginning, while it may become a refusal
         async with aclosing(self._models.stream(self._run, "writer", step, prompt)) as pieces:
             async for piece in pieces:
                 if isinstance(piece, Completion):

@@ -1,7 +1,7 @@
-"""The turns of a story: appends each to the log, and plans it for the writer of its scene.
+"""The verbs for which the writer writes a scene: appends each turn to the log, and plans its scene.
 
-Knows no platform. A run decides everything in its first step (`TurnPlan`); the prompt is made from the log as it was
-then, so that a replay, and another version of the scene, read the same bytes.
+A run decides everything in its first step (`TurnPlan`); the prompt is made from the log as it was then, so that a
+replay, and another version of the scene, read the same bytes.
 """
 
 from __future__ import annotations
@@ -72,8 +72,8 @@ PROMPTS = (
 class SceneVerbs:
     """The verbs for which the writer writes a scene.
 
-    `_roles`: the models that a place has chosen. `_own_names`: whether characters post under their own names
-    there.
+    `_roles` gives the models that are chosen in a request's place, `_own_names` whether characters post under their own
+    names there.
     """
 
     _logs: Logs
@@ -130,7 +130,7 @@ class SceneVerbs:
         nodes = [node(request.id, "set", "set", settings, author=author)]
         if agreed:
             nodes.append(node(request.id, "safety", "safety", agreed, author=author))
-        for n, (name, sheet) in enumerate(people(options.get("cast", ""))):
+        for n, (name, sheet) in enumerate(parse_cast(options.get("cast", ""))):
             nodes.append(node(request.id, f"cast-{n}", "cast", {"name": name, "sheet": sheet}, author=author))
         opening = node(
             request.id, "act", "act", {"mode": "open", "text": "", "name": request.author.name}, author=author
@@ -157,13 +157,13 @@ class SceneVerbs:
             await self._logs.append(played, node(played.row.id, "begun", "set", {"zero": ""}))
         modes: dict[str, Mode] = {"continue": "continue", "say": "say", "end": "end"}
         mode = modes.get(request.verb, "act")
-        self._may(request, story)
+        self._check_turn(request, story)
         if mode_of(story, self.settings) != "gm":
             check_turn(story, request.author)
         character, text = speaker_and_words(story, request.author, text, request.proxied)
         body: dict[str, Any] = {"mode": mode, "text": text, "name": request.author.name}
         checks = checks_for(story, character, request.locale)
-        body |= dice.of_turn(text, words(request.locale), checks)
+        body |= dice.roll_turn(text, words(request.locale), checks)
         if character:
             body["character"] = character
         author = request.author.id
@@ -193,35 +193,34 @@ class SceneVerbs:
     async def append_turn(
         self, request: Request, played: PlayedStory, act: Node, text: str = "", more: Sequence[Node] = ()
     ) -> TurnPlan:
-        """Append the turn `act` and the nodes `more`, and plan its scene; `text` may be one of the choices under the
-        previous scene.
+        """Append the turn `act` with the words `text` and the nodes `more`, and plan its scene.
 
-        Raises UserError where the story's rating does not allow it here.
+        Raises UserError if the story's rating is not allowed here.
         """
         story, head = played.story, played.story.head
         await check_rating(story, request, self._adults)
-        own = await self._own_names(request)
-        # Dead characters stay dead unless a player says otherwise; that is stored before the scene is written.
-        lives = [
+        own_names = await self._own_names(request)
+        # Dead characters stay dead unless a player says otherwise, which is stored before the scene is written.
+        revivals = [
             node(request.id, f"lives-{n}", "corrected", body, turn=act.id, author=request.author.id)
-            for n, name in enumerate(continuity.raised(text, story) if request.verb != "say" else ())
+            for n, name in enumerate(continuity.revived(text, story) if request.verb != "say" else ())
             if (body := {"character": name, "field": "dead", "value": "no"})
         ]
         # The story uses the language of the person who leads it; other people's presses do not change it.
         leads, language = story.settings.get("gm") == request.author.id, {"language": request.locale}
-        spoken: list[Node] = []
+        settings: list[Node] = []
         if leads and story.settings.get("language") != request.locale:
-            spoken.append(node(request.id, "language", "set", language, author=request.author.id))
-        at = await self._logs.append(played, *spoken, act, *lives, *more)
+            settings.append(node(request.id, "language", "set", language, author=request.author.id))
+        at = await self._logs.append(played, *settings, act, *revivals, *more)
         story_then = await self._logs.story(played.row.space, played.row.id, played.branch, at)
         before = None
         if head is not None and (scene := head.scene) is not None:
-            speaker = cast.speaker(story, head.act.speaker, own=own)
+            speaker = cast.speaker(story, head.act.speaker, own=own_names)
             before = PreviousMessage(head.shown_by, scene.text, head.stage, speaker, head.id)
         plan = await self.plan(request, replace(played, story=story_then), act.id, at)
-        deed = story_then.turns[act.id].act
-        shown = own and not request.proxied and deed.mode in ("act", "say")
-        said_by = cast.speaker(story, deed.character, own=True) if shown else None
+        action = story_then.turns[act.id].act
+        shown = own_names and not request.proxied and action.mode in ("act", "say")
+        said_by = cast.speaker(story, action.character, own=True) if shown else None
         return replace(plan, before=before, said_by=said_by)
 
     async def votes_counted(self, run: Run) -> AsyncGenerator[Event, None]:
@@ -237,7 +236,7 @@ class SceneVerbs:
                 yield event
 
     async def _tally(self, request: Request, played: PlayedStory) -> TurnPlan:
-        """Append the choice with the most votes as the table's turn, the first one in a tie. Raises UserError."""
+        """Append the choice with the most votes, the first one in a tie, as the table's turn. Raises UserError."""
         head = played.story.head
         choices = head.scene.choices if head is not None and head.scene is not None else ()
         # Votes on the buttons of an earlier version do not count.
@@ -245,25 +244,22 @@ class SceneVerbs:
             raise TransientError("story.no_votes")
         # The scene's choices are the first group of buttons that its run has offered.
         counts = await self._votes.counts(request.place.space, head.shown_by, 0)
-        counted = [counts.get(n, 0) for n in range(len(choices))]
-        if not any(counted):
+        votes = [counts.get(n, 0) for n in range(len(choices))]
+        if not any(votes):
             raise TransientError("story.no_votes")
-        winner = counted.index(max(counted))
+        winner = votes.index(max(votes))
         say = words(request.locale)
-        voted = say("story.voted", n=counted[winner], of=sum(counted), choice=choices[winner])
-        body = {"mode": "act", "text": choices[winner], "name": say("story.table"), "dice": [voted]}
+        result = say("story.voted", n=votes[winner], of=sum(votes), choice=choices[winner])
+        body = {"mode": "act", "text": choices[winner], "name": say("story.table"), "dice": [result]}
         return await self._append_act(replace(request, author=Author("", "")), played, body)
 
     async def _retry(self, request: Request) -> TurnPlan:
-        """Plan another version, from the same prompt as the present one unless the turn or the state has changed since.
-
-        Raises UserError.
-        """
+        """Plan another version of the last scene (`plan_again`). Raises UserError."""
         played = await self._logs.writable(request)
         head = played.story.head
         if head is None:
             raise UserError("story.nothing_yet")
-        plan = await self.again(request, played, head)
+        plan = await self.plan_again(request, played, head)
         plan = replace(plan, soften=bool(request.options.get("soften")), hint=request.text.strip())
         scene = head.scene
         if scene is None or head.shown_by == request.id:
@@ -274,11 +270,11 @@ class SceneVerbs:
         )
         return replace(plan, before=before)
 
-    async def again(self, request: Request, played: PlayedStory, head: Turn) -> TurnPlan:
-        """A plan for writing the last turn's scene again, from the same prompt unless the turn or the state has
-        changed.
+    async def plan_again(self, request: Request, played: PlayedStory, head: Turn) -> TurnPlan:
+        """The plan for another version of the last turn's scene: from the same prompt, unless what that says about the
+        turn, the state or the table's agreement has changed.
 
-        Raises UserError where the story's rating does not allow it here.
+        Raises UserError if the story's rating is not allowed here.
         """
         at = head.scene.at if head.scene is not None else None
         if at is not None:
@@ -295,8 +291,8 @@ class SceneVerbs:
             plan = replace(plan, recalled=recalled, lore=lore or [])
         return plan
 
-    def _may(self, request: Request, story: Story) -> None:
-        """Raises UserError where it is somebody else's turn. In a fight its own order counts, and the game master may
+    def _check_turn(self, request: Request, story: Story) -> None:
+        """Raise UserError if it is somebody else's turn. In a fight its own order counts, and the game master may
         end the story at any time.
         """
         ends = request.verb == "end" and leader(story) == request.author.id
@@ -307,19 +303,16 @@ class SceneVerbs:
             if author != request.author.id:
                 raise TransientError("story.not_your_turn", name=name)
 
-    async def task(self, request: Request, may: Callable[[Story], None]) -> TurnPlan:
-        """A plan for a task that adds to the story; `may` raises UserError where the task is not allowed.
-
-        Raises UserError.
-        """
+    async def plan_task(self, request: Request, may: Callable[[Story], None]) -> TurnPlan:
+        """The plan for a task that adds to the story; `may` raises UserError if the task is not allowed."""
         played = await self._logs.writable(request)
         may(played.story)
         return await self.plan(request, played, "", played.story.seq)
 
     async def plan(self, request: Request, played: PlayedStory | None, turn: str, at: int) -> TurnPlan:
-        """The plan of a turn. `played` is None for a task without a story; `turn` is then "".
+        """The plan for the turn's scene, or, if `turn` is "", for a task; `played` is None for a task without a story.
 
-        Raises UserError where the story's rating does not allow it here.
+        Raises UserError if the story's rating is not allowed here.
         """
         story, limits = played.story if played is not None else Story(), self.settings
         await check_rating(story, request, self._adults)
@@ -374,10 +367,8 @@ class SceneVerbs:
         )
 
 
-def people(listed: str) -> list[tuple[str, dict[str, str]]]:
-    """Parse characters as people list them, into names and sheets: "Mira: a diver; Bo", or "Mira, Bo" without
-    sheets.
-    """
+def parse_cast(listed: str) -> list[tuple[str, dict[str, str]]]:
+    """The names and sheets of characters in a list such as "Mira: a diver; Bo, Kit"."""
     cast = []
     for part in listed.split(";"):
         names, _, about = part.partition(":")

@@ -1,6 +1,4 @@
-"""Writes the scene of a planned turn: asks the writer with lore and past scenes, streams the scene, keeps it and offers
-choices.
-"""
+"""Writes the scene of a planned turn: finds lore and past scenes, asks the writer, stores the scene, offers choices."""
 
 from __future__ import annotations
 
@@ -28,11 +26,19 @@ from bot.works.story.scene.choices import (
     stopcard_button,
     words_of,
 )
-from bot.works.story.screen.entries import told
+from bot.works.story.screen.entries import writer_secrets
 from bot.works.story.turn import context
 from bot.works.story.turn.refusal import is_refusal
 from bot.works.story.turn.scene_draft import SceneDraft
-from bot.works.story.turn.turn_plan import TurnPlan, called_up, choices_task, parts, players, prompt, searched
+from bot.works.story.turn.turn_plan import (
+    TurnPlan,
+    applying_entries,
+    choices_task,
+    lore_search,
+    parts,
+    players,
+    prompt,
+)
 from bot.works.story.world.lore_timing import is_timed
 from bot.works.story.world.state import turns_unknown_to
 
@@ -43,7 +49,7 @@ if TYPE_CHECKING:
     from bot.works.story.memory.memory import Memory
     from bot.works.story.world.lorebook import LoreEntry
 
-PARTED = 5
+SPLIT_WORDS = 5
 """The minimum number of words in a turn that is split into sub-queries."""
 
 _log = logging.getLogger(__name__)
@@ -58,12 +64,10 @@ class SceneWriter:
     _recall: RecallConfig
 
     async def scene(self, run: Run, plan: TurnPlan) -> AsyncGenerator[Event, None]:
-        """Write the scene and offer choices for continuing; nothing is shown of a scene that a stop card has
-        withdrawn.
-        """
+        """Write the scene and offer choices for continuing, unless a stop card has withdrawn the turn."""
         story = await self._logs.story(run.request.place.space, plan.story, plan.branch)
         say = words_of(story, run.request)
-        if plan.turn in story.withdrawn_turns:  # the process crashed in between
+        if plan.turn in story.withdrawn_turns:  # played while the run was interrupted by a crash
             yield Stage(plan.stage, "")
             yield Text(say("story.carded"))
             return
@@ -77,14 +81,16 @@ class SceneWriter:
     async def _scene(self, run: Run, plan: TurnPlan, say: Words) -> AsyncGenerator[Event, None]:
         space = run.request.place.space
         if plan.lore is None and plan.lore_near:
-            near = await run.step(f"lore-{plan.turn}", lambda: self._near(space, plan), list[str])
+            near = await run.step(f"lore-{plan.turn}", lambda: self._similar_lore(space, plan), list[str])
             plan = replace(plan, lore=near)
         lore = await self.lore_of(space, plan)
         if plan.recalled is None and plan.recall_tokens and plan.n > plan.recent + plan.batch:
             story = await self._logs.story(space, plan.story, plan.branch, plan.at)
             asked = parts(story, plan, lore)
             recalled = await run.step(
-                f"recalled-{plan.turn}", lambda: self._recalled(run, plan, asked.told), list[Excerpt]
+                f"recalled-{plan.turn}",
+                lambda: self._recall_scenes(run, plan, asked.full_turns),
+                list[Excerpt],
             )
             plan = replace(plan, recalled=recalled)
             story = await self._logs.story(space, plan.story, plan.branch, plan.at)
@@ -119,15 +125,15 @@ class SceneWriter:
         finally:
             # Also after a stop: what was shown is part of the story.
             if text := draft.text:
-                await self._keep(run, plan, text, draft.acted_for, lore, stopped=draft.completion is None)
+                await self._store(run, plan, text, draft.acted_for, lore, stopped=draft.completion is None)
         if not (plan.before is not None and plan.before.again):
             now = await self._logs.story(space, plan.story, plan.branch)
-            if (cleared := stop_card_changed(now, plan.turn, say)) is not None:
-                yield cleared
-        if plan.before is not None:  # not earlier: on some platforms it would delay the first words
+            if (card_message := stop_card_changed(now, plan.turn, say)) is not None:
+                yield card_message
+        if plan.before is not None:  # this late, since on some platforms it would delay the first words
             now = await self._logs.story(space, plan.story, plan.branch)
-            if (passed_over := plan.before.changed(now, say)) is not None:
-                yield passed_over
+            if (previous_message := plan.before.changed(now, say)) is not None:
+                yield previous_message
         text, completion = draft.text, draft.completion
         if plan.hint:
             yield Notice(say("story.hinted", hint=plan.hint))
@@ -151,7 +157,7 @@ class SceneWriter:
         if text and completion is not None and (completion.finish == "end" or plan.demo) and plan.choices:
             # Secrets for the scene's writer must not influence what the players are offered.
             openly = replace(plan, told=False)
-            asked_before = await self.prompt_of(space, openly, lore) if told(story) else prompt_sent
+            asked_before = await self.prompt_of(space, openly, lore) if writer_secrets(story) else prompt_sent
             offered = await run.step(
                 "choices", lambda: self._choices(run, plan, asked_before, text), list[str]
             )
@@ -168,9 +174,11 @@ class SceneWriter:
     async def lore_of(self, space: str, plan: TurnPlan) -> list[LoreEntry]:
         """The lorebook's entries that apply to the turn. The lorebook may be long, so it is searched in a thread."""
         story = await self._logs.story(space, plan.story, plan.branch, plan.at)
-        return await asyncio.to_thread(called_up, *searched(story, plan), plan) if story.lore else []
+        return (
+            await asyncio.to_thread(applying_entries, *lore_search(story, plan), plan) if story.lore else []
+        )
 
-    async def _near(self, space: str, plan: TurnPlan) -> list[str]:
+    async def _similar_lore(self, space: str, plan: TurnPlan) -> list[str]:
         """The ids of the lorebook's entries that are nearest to the turn in meaning."""
         story = await self._logs.story(space, plan.story, plan.branch, plan.at)
         text = query_of(story, story.turns[plan.turn], self._recall).text
@@ -178,7 +186,7 @@ class SceneWriter:
             space, plan.story, story, text, plan.lore_near, self._settings.lore_likeness
         )
 
-    async def _recalled(self, run: Run, plan: TurnPlan, told: Collection[str]) -> list[Excerpt]:
+    async def _recall_scenes(self, run: Run, plan: TurnPlan, told: Collection[str]) -> list[Excerpt]:
         """The past scenes that are relevant to the turn, except those that the prompt includes anyway (`told`)."""
         space = run.request.place.space
         story = await self._logs.story(space, plan.story, plan.branch, plan.at)
@@ -187,7 +195,7 @@ class SceneWriter:
         if turn.act.speaker:  # a character knows only the scenes where it was present
             without |= turns_unknown_to(story, turn.act.speaker)
         query = query_of(story, turn, self._recall)
-        query = replace(query, parts=await self._parts(run, plan, query.text))
+        query = replace(query, parts=await self._sub_queries(run, plan, query.text))
         return await excerpts(
             self._memory,
             space,
@@ -200,13 +208,13 @@ class SceneWriter:
             without,
         )
 
-    async def _parts(self, run: Run, plan: TurnPlan, text: str) -> tuple[str, ...]:
-        """The turn's sub-queries; none without a separate small model, or where that model is late."""
+    async def _sub_queries(self, run: Run, plan: TurnPlan, text: str) -> tuple[str, ...]:
+        """The turn's sub-queries; none without a separate small model, or if that is late."""
         models, by = self._models.with_roles(plan.roles), self._recall
         can = models.capabilities("extractor")
         if can is None or can.demo or models.describe("extractor") == plan.writer:
             return ()  # a further call of the writer would delay the first words
-        if not by.decomposition or len(text.split()) < PARTED:
+        if not by.decomposition or len(text.split()) < SPLIT_WORDS:
             return ()
         system, task = plan.prompts["story_parts"].fill(text=untrusted.data(text), most=str(by.sub_queries))
         prompt_of_parts = Prompt(system, (Message("user", task),), max_tokens=room(20 * by.sub_queries, None))
@@ -217,7 +225,7 @@ class SceneWriter:
             return ()
         return tuple(read_choices(answer.text, by.sub_queries))
 
-    async def _keep(
+    async def _store(
         self,
         run: Run,
         plan: TurnPlan,
@@ -250,7 +258,7 @@ class SceneWriter:
         await self._logs.stories.append(run.request.place.space, plan.story, plan.branch, nodes)
 
     async def _choices(self, run: Run, plan: TurnPlan, asked: Prompt, scene: str) -> list[str]:
-        """Choices for continuing, stored with the scene; none where the writer is late."""
+        """Choices for continuing, stored with the scene; none if the writer is late."""
         story = await self._logs.story(run.request.place.space, plan.story, plan.branch)
         if plan.demo:
             choices = words_of(story, run.request)("story.demo_choices").split("|")[: plan.choices]
@@ -265,10 +273,10 @@ class SceneWriter:
     async def _asked_choices(
         self, run: Run, plan: TurnPlan, story: Story, asked: Prompt, scene: str
     ) -> list[str]:
-        """Choices by the writer; none where it is late or refuses."""
+        """Choices by the writer; none if it is late or refuses."""
         task = choices_task(story, plan)
         # As text, not by a schema: on some services another response format voids the cache.
-        later = context.then(asked, scene, task, answer=min(room(25 * plan.choices, None), plan.answer))
+        later = context.follow_up(asked, scene, task, answer=min(room(25 * plan.choices, None), plan.answer))
         try:
             models = self._models.with_roles(plan.roles)
             completion = await models.ask(run, "writer", "choices", later, within=plan.seconds)

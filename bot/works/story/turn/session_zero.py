@@ -25,7 +25,7 @@ from bot.works.story.sheet.sheet_verbs import SHEETS, template_settings
 from bot.works.story.sheet.template import templates
 from bot.works.story.table.about import about_lines, in_words
 from bot.works.story.table.safety import agreed_lines, check_rating
-from bot.works.story.turn.scene_verbs import people
+from bot.works.story.turn.scene_verbs import parse_cast
 from bot.works.story.turn.turn_plan import TurnPlan
 from bot.works.story.world import cast
 
@@ -42,9 +42,9 @@ BEGIN: Final = "begin"
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """The `next` question; for the previous step, the run that shows it and the answer.
+    """The `next` question; of the one `before`, the run that shows it, and what was `said`, for people.
 
-    `act` is the turn that begins the story, "" before that; `at` is the log's last node at that time.
+    `act` is the turn that begins the story, "" until then, and `at` the last node of the log.
     """
 
     story: str
@@ -72,7 +72,7 @@ class SessionZero:
             title = say("story.zero", n=_number(now.before), of=len(STEPS))
             yield Changed(now.shown_by, f"zero-{now.before}", title, (Text(text),), in_place=True)
         if now.act:
-            plan = await run.step("turn", lambda: self._begun(request, now), TurnPlan)
+            plan = await run.step("turn", lambda: self._opening_plan(request, now), TurnPlan)
             async with aclosing(self._scene_verbs.writer.scene(run, plan)) as events:
                 async for event in events:
                     yield event
@@ -82,20 +82,20 @@ class SessionZero:
         if now.next == BEGIN:
             yield Text("\n".join([*_summary(story, say), "", say("story.zero_begin")]).strip())
         else:
-            so_far = _so_far(story, now.next, say)
+            so_far = _earlier_answer(story, now.next, say)
             yield Text(say(f"story.zero_{now.next}"))
             yield Text(f"\n\n{say('story.zero_so_far', text=so_far)}" if so_far else "")
         known = await run.step("templates", self._template_titles, dict) if now.next == SHEETS else {}
         locale = request.locale
         yield Choices(
-            "", _ways(now.next, say, {by_locale[locale]: name for name, by_locale in known.items()})
+            "", _buttons(now.next, say, {by_locale[locale]: name for name, by_locale in known.items()})
         )
 
     async def _template_titles(self) -> dict[str, dict[str, str]]:
         known = await templates(self._scene_verbs.settings.sheets)
         return {name: tree["title"] for name, tree in known.items()}
 
-    async def _begun(self, request: Request, now: Progress) -> TurnPlan:
+    async def _opening_plan(self, request: Request, now: Progress) -> TurnPlan:
         row = await self._logs.stories.story(request.place.space, now.story)
         if row is None:
             raise UserError("story.none_here")
@@ -126,7 +126,7 @@ class SessionZero:
             following, line = BEGIN, ""
         elif skips or text:
             nodes = [] if skips else await self._answer(request, now, text, say)
-            answered = {name for part in nodes for name in _given(part)}
+            answered = {name for part in nodes for name in _answered_steps(part)}
             following = _next(story, now, answered)
             said = text if text and not skips else say("story.zero_skipped")
             line = f"✓ {said} · {harmless(request.author.name)}"
@@ -151,7 +151,9 @@ class SessionZero:
         await self._logs.stories.create(spot(request.place), request.id, title, request.author.id)
         row = await self._logs.stories.story(space, request.id)
         assert row is not None, "it was made just now"
-        following = _next(Story(), "", {name_answered for part in nodes for name_answered in _given(part)})
+        following = _next(
+            Story(), "", {name_answered for part in nodes for name_answered in _answered_steps(part)}
+        )
         optional = {name: options[name] for name in ("genre", "view", "length") if options.get(name)}
         where = {
             "zero": following,
@@ -177,7 +179,7 @@ class SessionZero:
         if step == "cast":
             return [
                 node(request.id, f"cast-{n}", "cast", {"name": name, "sheet": sheet}, author=author)
-                for n, (name, sheet) in enumerate(people(text)[: cast.MOST_CHARACTERS])
+                for n, (name, sheet) in enumerate(parse_cast(text)[: cast.MOST_CHARACTERS])
             ]
         if step == SHEETS:
             body = await template_settings(self._scene_verbs.settings.sheets, text, say.locale)
@@ -191,8 +193,7 @@ class SessionZero:
 
     async def _open(self, request: Request, played: PlayedStory, shown_by: str) -> Progress:
         author, row = request.author, played.row
-        # This id is the one that `is_open` looks for. The node belongs to this run, so that a replay after a crash does
-        # it all again.
+        # `is_open` looks for this id. The node belongs to this run, so that a repeated run finds the story as it was.
         begin_node = replace(node(row.id, "begun", "set", {"zero": ""}, author=author.id), run_id=request.id)
         opening = {"mode": "open", "text": "", "name": author.name}
         act = node(request.id, "act", "act", opening, author=author.id)
@@ -211,25 +212,25 @@ async def is_open(stories: Stories, place: Place) -> bool:
     )
 
 
-def _given(part: Node) -> set[str]:
+def _answered_steps(part: Node) -> set[str]:
     """The steps that a node answers."""
     return {"cast"} if part.kind == "cast" else set(json.loads(part.body))
 
 
 def _next(story: Story, step: str, answered: set[str]) -> str:
-    """The next step without an answer."""
-    settled = {*answered, *(name for name, value in story.settings.items() if value)}
-    settled |= {"cast"} if story.cast else set()
+    """The first step after this one without an answer."""
+    answered = answered | {name for name, value in story.settings.items() if value}
+    answered |= {"cast"} if story.cast else set()
     later = STEPS[STEPS.index(step) + 1 :] if step else STEPS
-    return next((later_step for later_step in later if later_step not in settled), BEGIN)
+    return next((following for following in later if following not in answered), BEGIN)
 
 
 def _before(step: str) -> str:
-    """The question before this one, whether or not it was answered or asked; for the first one, itself."""
+    """The step before this one; the first one for itself."""
     return STEPS[max(0, (*STEPS, BEGIN).index(step) - 1)]
 
 
-def _so_far(story: Story, step: str, say: Words) -> str:
+def _earlier_answer(story: Story, step: str, say: Words) -> str:
     """The earlier answer to a question that is asked again; "" for none."""
     if step == "cast":
         return ", ".join(story.cast)
@@ -248,7 +249,7 @@ def _one_of(text: str, step: str, say: Words) -> str:
     raise UserError("story.zero_one_of", names=", ".join(say(name_of(option, step)) for option in options))
 
 
-def _ways(step: str, say: Words, templates: Mapping[str, str] = {}) -> tuple[Choice, ...]:
+def _buttons(step: str, say: Words, templates: Mapping[str, str] = {}) -> tuple[Choice, ...]:
     """The buttons of a question; `templates` maps the titles of the sheets' templates to their names."""
     line, by_label = f"/story zero --step {step}", dict[str, str]()
     back = (Choice(say("story.zero_back"), f"{line} --back"),) if step != STEPS[0] else ()

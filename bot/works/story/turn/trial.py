@@ -32,9 +32,9 @@ from bot.works.story.log.logs import Logs, PlayedStory, node
 from bot.works.story.log.turn import SCENE
 from bot.works.story.scene.choices import scene_changed, words_of
 from bot.works.story.screen.entries import Entry, entries, entry_of, next_number
-from bot.works.story.screen.screen import noted, seen_by_others, table_of
+from bot.works.story.screen.screen import screen_node, seen_by_others
 from bot.works.story.turn import dice
-from bot.works.story.turn.turn_plan import TurnPlan, called_up, prompt, searched
+from bot.works.story.turn.turn_plan import TurnPlan, applying_entries, lore_search, prompt
 from bot.works.story.world.order import names_of
 from storage.stories import NodeRow
 
@@ -46,8 +46,8 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Tried:
-    """A trial: the plan of its scene, the body of its act, and the turn `after` which it would be played."""
+class Trial:
+    """The plan of a trial's scene, the body of its act, and the turn `after` which it would be played."""
 
     plan: TurnPlan
     act: dict[str, Any]
@@ -55,8 +55,10 @@ class Tried:
 
 
 @dataclass(frozen=True, slots=True)
-class Decided:
-    """The game master's decision about a trial; `there` is the place where it is played, None where it is removed."""
+class Decision:
+    """The game master's decision about the trial `n`: to play it in the place `there`, or, if `story` is "", to remove
+    it.
+    """
 
     n: int
     story: str = ""
@@ -64,8 +66,8 @@ class Decided:
 
 
 @dataclass(frozen=True, slots=True)
-class Begun:
-    """The turn that a trial has become; `plan` is None where the story has continued meanwhile."""
+class PlayedTrial:
+    """The plan of the turn that a trial has become; None if the story has continued meanwhile."""
 
     plan: TurnPlan | None = None
 
@@ -83,29 +85,29 @@ class Trials:
             yield Text(say("story.screen_public"))
             return
         if request.options.keys() & {"play", "drop"}:
-            decided = await run.step("decided", lambda: self._decided(request), Decided)
+            decided = await run.step("decided", lambda: self._decide(request), Decision)
             if decided.story:
                 about: dict[str, OptionValue] = {"n": decided.n, "story": decided.story}
                 await run.begin("tried", "tried", options=about, for_all=True, there=decided.there)
             yield Text(say("story.trial_goes" if decided.story else "story.entry_removed", n=decided.n))
             return
-        async with aclosing(self._written(run, say)) as events:
+        async with aclosing(self._write(run, say)) as events:
             async for event in events:
                 yield event
 
-    async def _decided(self, request: Request) -> Decided:
+    async def _decide(self, request: Request) -> Decision:
         played = await self._screen.played(request)
         if (n := request.options.get("play")) is None:
             entry = entry_of(played.story, request.options["drop"], "trial")
             await self._screen.change(played, request, entry.n, removed=True)
-            return Decided(entry.n)
+            return Decision(entry.n)
         entry = entry_of(played.story, n, "trial")
         _check_fits(played, entry)
-        return Decided(entry.n, played.row.id, table_of(played))
+        return Decision(entry.n, played.row.id, played.table)
 
-    async def _written(self, run: Run, say: Words) -> AsyncGenerator[Event, None]:
+    async def _write(self, run: Run, say: Words) -> AsyncGenerator[Event, None]:
         request, space = run.request, run.request.place.space
-        tried = await run.step("turn", lambda: self._planned(request), Tried)
+        tried = await run.step("turn", lambda: self._plan(request), Trial)
         plan = tried.plan
         yield Stage(request.verb, say("story.trial"), answer=True)
         for line in tried.act.get("dice", ()):
@@ -113,8 +115,12 @@ class Trials:
         if plan.writer is None:
             yield Notice(say("story.needs_writer"))
             return
-        story = _drafted(await self._logs.story(space, plan.story, plan.branch, plan.at), request, tried.act)
-        lore = await asyncio.to_thread(called_up, *searched(story, plan), plan) if story.lore else []
+        story = _with_turn(
+            await self._logs.story(space, plan.story, plan.branch, plan.at), request, tried.act
+        )
+        lore = (
+            await asyncio.to_thread(applying_entries, *lore_search(story, plan), plan) if story.lore else []
+        )
         models, text, finish = self._scene_verbs.models.with_roles(plan.roles), "", ""
         async with aclosing(models.stream(run, "writer", "scene", prompt(story, plan, lore))) as pieces:
             async for piece in pieces:
@@ -133,7 +139,7 @@ class Trials:
             about = request.text.strip() or say("story.button_continue")
             body = {"kind": "trial", "n": n, "text": about, "scene": text.strip(), "after": tried.after}
             body |= {"branch": plan.branch, "act": tried.act}
-            await self._logs.append(played, noted(request, "trial", body))
+            await self._logs.append(played, screen_node(request, "trial", body))
             return n
 
         n = await run.step("kept", kept, int)
@@ -148,7 +154,7 @@ class Trials:
             ),
         )
 
-    async def _planned(self, request: Request) -> Tried:
+    async def _plan(self, request: Request) -> Trial:
         """Plan the scene to try. Raises UserError."""
         played, text = await self._screen.played(request), request.text.strip()
         if played.story.head is None:
@@ -161,18 +167,16 @@ class Trials:
             "text": text,
             "name": request.author.name,
         }
-        body |= dice.of_turn(text, words(request.locale))
-        drafted = replace(played, story=_drafted(played.story, request, body))
+        body |= dice.roll_turn(text, words(request.locale))
+        drafted = replace(played, story=_with_turn(played.story, request, body))
         assert drafted.story.head is not None
         plan = await self._scene_verbs.plan(request, drafted, drafted.story.head.id, played.story.seq)
-        return Tried(plan, body, played.story.head.id)
+        return Trial(plan, body, played.story.head.id)
 
-    async def tried(self, run: Run) -> AsyncGenerator[Event, None]:
-        """Play a trial where the story is played: its turn and its scene become the table's. Shows nothing where the
-        story has continued since the game master's press.
-        """
+    async def play(self, run: Run) -> AsyncGenerator[Event, None]:
+        """Play a trial where the story is played; shows nothing if the story has continued since the press."""
         request = run.request
-        begun = await run.step("turn", lambda: self._begun(request), Begun)
+        begun = await run.step("turn", lambda: self._begin(request), PlayedTrial)
         if (plan := begun.plan) is None:
             return
         story = await self._logs.story(request.place.space, plan.story, plan.branch)
@@ -186,28 +190,28 @@ class Trials:
         if plan.before is not None and (before := plan.before.changed(story, say)) is not None:
             yield before
 
-    async def _begun(self, request: Request) -> Begun:
+    async def _begin(self, request: Request) -> PlayedTrial:
         played = await self._logs.played_in(request.place, request.id)
         if played is None or played.row.id != request.options["story"]:
-            return Begun()
+            return PlayedTrial()
         entry = entries(played.story).get(int(str(request.options["n"])))
         if entry is None or entry.kind != "trial":
-            return Begun()
+            return PlayedTrial()
         try:
             _check_fits(played, entry)
         except UserError:
-            return Begun()
+            return PlayedTrial()
         by = Author(entry.by, names_of(played.story).get(entry.by, ""))
         act = node(request.id, "act", "act", entry.body["act"], author=entry.by)
         plan = await self._scene_verbs.append_turn(replace(request, author=by), played, act, entry.text)
         scene = node(request.id, SCENE, "scene", {"text": entry.body["scene"], "at": plan.at}, turn=act.id)
         played_now = {"kind": "change", "n": entry.n, "shown": True}
-        await self._logs.append(played, scene, noted(replace(request, author=by), "change", played_now))
-        return Begun(plan)
+        await self._logs.append(played, scene, screen_node(replace(request, author=by), "change", played_now))
+        return PlayedTrial(plan)
 
 
 def _check_fits(played: PlayedStory, entry: Entry) -> None:
-    """Raises UserError where the story has continued since the trial was written."""
+    """Raise UserError if the story has continued since the trial was written."""
     head = played.story.head
     if entry.shown:
         raise UserError("story.trial_played", n=entry.n)
@@ -217,15 +221,13 @@ def _check_fits(played: PlayedStory, entry: Entry) -> None:
         raise UserError("story.taken_away")
 
 
-def _drafted(story: Story, request: Request, act: dict[str, Any]) -> Story:
-    """A copy of the story with one more turn, which is in no log."""
+def _with_turn(story: Story, request: Request, act: dict[str, Any]) -> Story:
+    """A copy of the story with one more turn, which is not in the log."""
     assert story.head is not None
     copy = story.branched(story.head.id)
-    made = node(request.id, "act", "act", act, author=request.author.id)
+    new = node(request.id, "act", "act", act, author=request.author.id)
     now = datetime.now(UTC)
     copy.add(
-        NodeRow(
-            story.seq + 1, made.id, "", "", "", "act", made.turn, request.id, made.author_id, made.body, now
-        )
+        NodeRow(story.seq + 1, new.id, "", "", "", "act", new.turn, request.id, new.author_id, new.body, now)
     )
     return copy

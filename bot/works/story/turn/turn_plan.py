@@ -1,7 +1,6 @@
-"""The plan of a turn, which its run decides in its first step, and the prompts made from it. Pure.
+"""The plan of a turn, which its run decides in its first step, and what follows from it: the prompt and its parts.
 
-A replay, and another version of the scene, get the same prompt. Code counts the phrases that the writer uses too often:
-models fall into such habits without noticing.
+A replay, and another version of the scene, get the same prompt.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ from bot.works.story.log.story import Story
 from bot.works.story.log.turn import SCENE, Excerpt, Turn
 from bot.works.story.memory.excerpts import as_prompt
 from bot.works.story.scene.choices import PreviousMessage
-from bot.works.story.screen.entries import told
+from bot.works.story.screen.entries import writer_secrets
 from bot.works.story.turn import context
 from bot.works.story.turn.context import Frame, Parts
 from bot.works.story.world import arc, threads
@@ -44,7 +43,7 @@ CONTENT_WORDS: Final = 2
 MOST: Final = 6
 """The maximum number of phrases in the prompt."""
 PHRASES: Final = 50_000
-"""How many phrases of scenes stay in memory: a scene has hundreds, which take thirty times the scene's own memory."""
+"""How many phrases stay in the cache: a scene has hundreds, which take thirty times the memory of its text."""
 
 _CLAUSE = re.compile(r"[.!?…;:,“”\"«»\n()—–]+")
 _WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
@@ -53,16 +52,21 @@ _BINDING = frozenset().union(*FUNCTION_WORDS.values())
 
 @dataclass(frozen=True, slots=True)
 class TurnPlan:
-    """What a turn's run decides in its first step. `at`: the last node of the log that the prompt includes. `n`: the
-    scene's number. `lore`: at most `lore_near` entries of the lorebook that are close to the turn in meaning, None
-    before the search.
+    """What a turn's run decides in its first step.
 
-    `recalled`: past scenes for the prompt, in at most `recall_tokens`, None before the search. `rolls`: the dice as
-    people read them. `tokens`: how many of the `window` the story may take, with its lore. `speaker`: the character who
-    replies, None for a scene; shown as the run's `stage`. `more`: others reply after it. `soften`: write it in gentler
-    words. `hint`: somebody's wish for this version alone. `told`: the prompt includes the game master's secrets for the
-    writer. `branched`: the name of a branch that begins with the turn, "" for none. `said_by`: the player's character
-    under whose name the turn's words are shown.
+    - `n` is the scene's number, `at` the last node that the prompt includes, `stage` the stage that shows the scene.
+    - `writer` is the description of the writer's model, None for none; `demo` says that it is the demo model.
+    - `window`, `tokens` and `answer` are numbers of tokens: the model's window, and the shares of the story with its
+      lore, and of the answer.
+    - `lore` are the ids of at most `lore_near` entries close in meaning to the turn, `recalled` are excerpts of at most
+      `recall_tokens`; both are None before their search.
+    - `rolls` are the dice for people. `before` is the message that loses its buttons.
+    - `intent`: the turn is only an intention that waits for the game master's.
+    - `speaker` is the character who replies, None for a scene; with `more`, others reply after it.
+    - `soften` asks for gentler words, `hint` is somebody's wish; both are for this version alone.
+    - `told`: the prompt includes the game master's secrets for the writer.
+    - `branched` is the name of a branch that begins with the turn, "" for none.
+    - `said_by` is the player's character under whose name the turn's words are shown.
     """
 
     story: str = ""
@@ -108,33 +112,34 @@ class TurnPlan:
     recalled: list[Excerpt] | None = None
 
 
-def framed(plan: TurnPlan, task: str, most_words: int = 0, **values: str) -> Frame:
-    """The frame of a prompt for a task, a key of prompts.yml; `most_words` limits its answer more than a scene."""
+def frame_for(plan: TurnPlan, task: str, most_words: int = 0, **values: str) -> Frame:
+    """The frame of a prompt for a task of prompts.yml; `most_words` limits the answer, 0 as a scene's."""
     system, begins = plan.prompts["story"].fill()
     return Frame(
         system,
         "\n".join(part.strip() for part in plan.prompts[task].fill(**values)),
         tokens=plan.tokens,
         answer=min(room(most_words, None), plan.answer) if most_words else plan.answer,
-        begins=begins.strip(),
+        preamble=begins.strip(),
         recent=plan.recent,
         batch=plan.batch,
     )
 
 
 def prompt(story: Story, plan: TurnPlan, lore: Sequence[LoreEntry] = ()) -> Prompt:
-    """The writer's prompt for the turn; `lore`: the lorebook's entries that apply."""
+    """The writer's prompt for the turn's scene; `lore` are the entries that apply."""
     if plan.demo:
-        return context.briefly(story, story.turns[plan.turn], answer=plan.answer)
+        return context.demo_prompt(story, story.turns[plan.turn], answer=plan.answer)
     return parts(story, plan, lore).prompt()
 
 
 def parts(story: Story, plan: TurnPlan, lore: Sequence[LoreEntry] = ()) -> Parts:
+    """The parts of that prompt, for any model but the demo model."""
     turn = story.turns[plan.turn]
     task = "story_speak" if turn.act.speaker else "story_opening" if plan.opening else "story_scene"
     if turn.act.mode == "end":
         task = "story_ending"
-    frame = framed(plan, task, words=str(plan.words))
+    frame = frame_for(plan, task, words=str(plan.words))
     if plan.soften:
         gentler = "\n".join(part.strip() for part in plan.prompts["story_soften"].fill())
         frame = replace(frame, task=f"{frame.task}\n{gentler}")
@@ -143,7 +148,7 @@ def parts(story: Story, plan: TurnPlan, lore: Sequence[LoreEntry] = ()) -> Parts
             part.strip() for part in plan.prompts["story_hint"].fill(hint=untrusted.data(plan.hint))
         )
         frame = replace(frame, task=f"{frame.task}\n{wish}")
-    if plan.told and (secrets := told(story)):
+    if plan.told and (secrets := writer_secrets(story)):
         listed = "\n".join(f"- {untrusted.data(secret)}" for secret in secrets)
         secret = "\n".join(part.strip() for part in plan.prompts["story_secrets"].fill(secrets=listed))
         frame = replace(frame, task=f"{frame.task}\n{secret}")
@@ -166,7 +171,7 @@ def parts(story: Story, plan: TurnPlan, lore: Sequence[LoreEntry] = ()) -> Parts
 
 
 def players(story: Story, plan: TurnPlan) -> Players | None:
-    """The players' characters for whom the scene must not speak or act; None for none."""
+    """The players' characters for whom the scene must not speak or act; None if that is not checked."""
     names = [name for name, sheet in story.cast.items() if sheet.get("player")]
     if not (plan.ask_again and names):
         return None
@@ -199,9 +204,10 @@ def nudge(story: Story, turns: Sequence[Turn], mode: str, after: int) -> str:
     return f"<pacing>\n{goals}\n{hint}\n</pacing>"
 
 
-def searched(story: Story, plan: TurnPlan) -> tuple[list[LoreEntry], list[str], LoreTiming]:
-    """The inputs of the lorebook's search: the entries that may apply, the texts searched for their keywords (the turn,
-    then those before it), and the timing of entries. Entries that always apply are in the prompt's foundation.
+def lore_search(story: Story, plan: TurnPlan) -> tuple[list[LoreEntry], list[str], LoreTiming]:
+    """The inputs of `applying_entries`: entries, the texts to search for their keywords, newest first, and the timing.
+
+    Entries that always apply are left out, since the prompt's foundation has them.
     """
     turn, turns = story.turns[plan.turn], before_turns(story, plan.turn)
     names = [turn.act.speaker] if turn.act.speaker else list(story.cast)
@@ -209,15 +215,15 @@ def searched(story: Story, plan: TurnPlan) -> tuple[list[LoreEntry], list[str], 
     entries = [entry for entry in every if not entry.always and entry.applies_to(names)]
     char = plan.speaker.name if plan.speaker is not None else ""
 
-    def told(text: str) -> str:
+    def filled(text: str) -> str:
         return context.lore_text(story, text, turn.id, char)
 
     entries = [
         replace(
             entry,
-            content=told(entry.content),
-            keys=tuple(map(told, entry.keys)),
-            secondary_keys=tuple(map(told, entry.secondary_keys)),
+            content=filled(entry.content),
+            keys=tuple(map(filled, entry.keys)),
+            secondary_keys=tuple(map(filled, entry.secondary_keys)),
         )
         for entry in entries
     ]
@@ -229,12 +235,12 @@ def searched(story: Story, plan: TurnPlan) -> tuple[list[LoreEntry], list[str], 
     return entries, texts, lore_timing(entries, turns, turn)
 
 
-def called_up(
+def applying_entries(
     entries: Sequence[LoreEntry], texts: Sequence[str], timing: LoreTiming, plan: TurnPlan
 ) -> list[LoreEntry]:
-    """The entries that apply, in the order of the prompt: by keywords, and in the remaining room by meaning."""
+    """The entries that apply, in the order of the prompt: by keywords, and if there is room by meaning."""
     entries = [entry for entry in entries if entry.id not in timing.waiting]
-    entries_found = triggered(
+    applying = triggered(
         entries,
         texts,
         depth=2 * plan.lore_depth + 1,
@@ -244,9 +250,9 @@ def called_up(
         seed=plan.turn,
         sticky=timing.sticky,
     )
-    tokens_free = plan.lore_tokens - sum(text_tokens(entry.content) for entry in entries_found)
-    chosen = {entry.id for entry in entries_found}
-    groups = {group for entry in entries_found for group in groups_of(entry)}
+    tokens_free = plan.lore_tokens - sum(text_tokens(entry.content) for entry in applying)
+    chosen = {entry.id for entry in applying}
+    groups = {group for entry in applying for group in groups_of(entry)}
     by_id = {
         entry.id: entry
         for entry in entries
@@ -258,25 +264,23 @@ def called_up(
     for entry in (by_id[id] for id in plan.lore or () if id in by_id):
         cost = text_tokens(entry.content)
         if cost <= tokens_free and groups.isdisjoint(groups_of(entry)):
-            entries_found.append(entry)
+            applying.append(entry)
             groups.update(groups_of(entry))
             tokens_free -= cost
-    return sorted(entries_found, key=lambda entry: entry.sort_key)
+    return sorted(applying, key=lambda entry: entry.sort_key)
 
 
 def overused(scenes: Sequence[str], names: Collection[str], least: int) -> list[str]:
-    """The overused phrases, cached (see `_overused`): a turn's search, its prompt and another version of it need the
-    same ones.
-    """
+    """The phrases that the writer uses too often (`_overused`), cached since several prompts need the same ones."""
     return list(_overused(tuple(scenes), tuple(names), least))
 
 
 @lru_cache(maxsize=16)
 def _overused(scenes: Sequence[str], names: Collection[str], least: int) -> list[str]:
-    """Phrases that occur in at least `least` of these scenes, the most frequent first, at most MOST.
+    """At most MOST phrases that occur in at least `least` of these scenes, the most frequent first.
 
-    Phrases with a word of a name are ignored: a story's people and places occur in every scene. Of phrases that share a
-    meaningful word only the longest is listed.
+    Phrases with a word of a name are ignored, since names occur in every scene. Of phrases that share a meaningful word
+    only the longest is listed.
     """
     if not least or len(scenes) < least:
         return []
@@ -300,7 +304,7 @@ def _overused(scenes: Sequence[str], names: Collection[str], least: int) -> list
 
 @cached(PHRASES, len)
 def _phrases(scene: str, length: int) -> frozenset[tuple[str, ...]]:
-    """A scene's phrases of `length` words, once each. Cached, since each turn brings only one new scene."""
+    """A scene's different phrases of `length` words; cached, since each turn brings only one new scene."""
     return frozenset[tuple[str, ...]]().union(
         *(zip(*(clause[at:] for at in range(length)), strict=False) for clause in _clauses(scene))
     )
@@ -312,7 +316,7 @@ def _is_distinctive(phrase: tuple[str, ...]) -> bool:
 
 @lru_cache(maxsize=64)
 def _clauses(scene: str) -> tuple[tuple[str, ...], ...]:
-    """The words of each clause of a scene; "" for a word with a capital within a clause, which is a name."""
+    """The words of each clause of a scene; "" for a capitalised word inside a clause, which is a name."""
     clauses = (_WORD.findall(clause) for clause in _CLAUSE.split(scene))
     return tuple(
         tuple(intern(word.casefold()) if n == 0 or word[0].islower() else "" for n, word in enumerate(words))

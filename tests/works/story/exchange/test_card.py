@@ -20,11 +20,11 @@ from bot.words import words
 from bot.works.story.exchange import card, png
 from bot.works.story.exchange.card import Card
 from bot.works.story.exchange.lorebook import Lorebook, lorebook_of, world_info
-from bot.works.story.exchange.passages import Whose
-from bot.works.story.exchange.reading import Strangers, found_in, parse_lines, read
+from bot.works.story.exchange.passages import Destination
+from bot.works.story.exchange.reading import Strangers, parse_lines, read, read_file
 from bot.works.story.world.lorebook import LORE_CHARS, LoreEntry, triggered
 
-WHOSE = Whose("local", "story", "Ana")
+WHOSE = Destination("local", "story", "Ana")
 BOOK: dict[str, Any] = {
     "name": "The sea",
     "scan_depth": 4,
@@ -109,7 +109,7 @@ def packed(**files: bytes) -> bytes:
 
 
 def card_in(data: bytes, file: str) -> Card:
-    imported = found_in(data, file, WHOSE)
+    imported = read_file(data, file, WHOSE)
     assert isinstance(imported, Card)
     return imported
 
@@ -266,7 +266,7 @@ WORLD: dict[str, Any] = {
 
 
 def test_world_info_keeps_its_meaning_and_is_exported_unchanged() -> None:
-    imported = found_in(json.dumps(WORLD).encode(), "world.json", WHOSE)
+    imported = read_file(json.dumps(WORLD).encode(), "world.json", WHOSE)
     assert isinstance(imported, Lorebook)
     first, second = (LoreEntry(str(n), **entry) for n, entry in enumerate(imported.entries))
     assert (first.logic, first.order, first.position, first.depth) == ("and all", 42, "after", 2)
@@ -306,7 +306,7 @@ NOVELAI = {
 
 @pytest.mark.parametrize("file", ["sea.lorebook", "sea.json"])
 def test_a_novelai_lorebook_is_imported_with_entries_and_keys(file: str) -> None:
-    imported = found_in(json.dumps(NOVELAI).encode(), file, WHOSE)
+    imported = read_file(json.dumps(NOVELAI).encode(), file, WHOSE)
     assert isinstance(imported, Lorebook)
     lamp, rain = (LoreEntry(str(n), **entry) for n, entry in enumerate(imported.entries))
     assert (lamp.name, list(lamp.keys), lamp.content) == (
@@ -319,7 +319,7 @@ def test_a_novelai_lorebook_is_imported_with_entries_and_keys(file: str) -> None
     assert [entry.get("constant", False) for entry in again] == [False, True]
     assert not imported.source, "by its marks the file would be read as NovelAI's"
     with pytest.raises(UserError) as refused:
-        found_in(b'{"lorebookVersion": 5, "entries": [', file, WHOSE)
+        read_file(b'{"lorebookVersion": 5, "entries": [', file, WHOSE)
     assert refused.value.key == "story.import_unreadable"
 
 
@@ -407,7 +407,7 @@ def test_a_bad_file_is_refused_with_a_sentence_that_names_it(name: str) -> None:
     file, data, key = BAD[name]
     begun = time.process_time()
     with pytest.raises(UserError) as refused:
-        found_in(data, file, WHOSE)
+        read_file(data, file, WHOSE)
     assert refused.value.key == key
     assert time.process_time() - begun < 2
     for locale in ("en", "pt-BR"):
@@ -448,7 +448,7 @@ def test_the_process_that_reads_a_file_answers_in_lines() -> None:
     ):
         document = read(file, head + data, lambda done, total: None)
         assert document.language
-        imported, there = found_in(data, file, WHOSE), parse_lines(document.text)
+        imported, there = read_file(data, file, WHOSE), parse_lines(document.text)
         assert type(there) is type(imported)
         if isinstance(imported, Card | Lorebook):
             assert there == imported

@@ -8,7 +8,7 @@ import pytest
 
 from bot.works.story.exchange.card import card, card_of
 from bot.works.story.exchange.lorebook import lorebook_of, world_info
-from bot.works.story.exchange.numbers import read, value_of, written
+from bot.works.story.exchange.numbers import dump, read, value_of
 from bot.works.story.exchange.sillytavern import read_sillytavern, sillytavern
 from bot.works.story.log.nodes import Part
 from bot.works.story.log.story import fold
@@ -20,7 +20,7 @@ MORE = f'"x": {NUMBERS}, "temperature": 1.0, "big": 1e3'
 
 
 def test_numbers_are_written_as_they_were_read() -> None:
-    assert written(read(NUMBERS)) == NUMBERS
+    assert dump(read(NUMBERS)) == NUMBERS
     assert [value_of(number) for number in read("[1, 1.0, 1e3, -0, 1.50, true]")] == [
         1,
         1,
@@ -29,9 +29,7 @@ def test_numbers_are_written_as_they_were_read() -> None:
         1.5,
         None,
     ]
-    assert written({"a": [read("1.50")]}, indent=2) == json.dumps({"a": [1.5]}, indent=2).replace(
-        "1.5", "1.50"
-    )
+    assert dump({"a": [read("1.50")]}, indent=2) == json.dumps({"a": [1.5]}, indent=2).replace("1.5", "1.50")
     for bad in ("1e999", "[1", "01"):
         with pytest.raises(ValueError, match=r"."):
             read(bad)
@@ -41,7 +39,7 @@ def test_a_lorebook_is_exported_with_its_authors_numbers_which_also_take_effect(
     row = f'{{"uid": 0, "key": ["sea"], "order": 5e1, "probability": 30.0, {MORE}, "content": "D."}}'
     book = lorebook_of(read(f'{{"entries": {{"0": {row}}}, {MORE}}}'))
     assert (book.entries[0]["order"], book.entries[0]["probability"]) == (50, 30)
-    out = written(world_info(book.entries, book.source))
+    out = dump(world_info(book.entries, book.source))
     assert MORE in out
     assert row[1:-1] in out
 
@@ -51,7 +49,7 @@ def test_a_changed_card_is_exported_with_its_authors_numbers() -> None:
         f'{{"spec": "chara_card_v2", "spec_version": "2.0", "data": {{"name": "Mira", "description": "A", {MORE}}}}}'
     )
     sheet = card_of(tree, "mira.json", "Ana").sheet
-    assert MORE in written(card("Mira", {**sheet, "about": "Another"}, "", ""))
+    assert MORE in dump(card("Mira", {**sheet, "about": "Another"}, "", ""))
 
 
 def test_a_chat_is_exported_with_its_authors_numbers_and_note() -> None:

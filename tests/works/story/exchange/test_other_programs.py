@@ -15,13 +15,13 @@ from bot.works.story.exchange.card import Card, card
 from bot.works.story.exchange.json_import import Imported
 from bot.works.story.exchange.lorebook import Lorebook, lorebook_of, world_info
 from bot.works.story.exchange.msgpackr import DEPTH, unpacked
-from bot.works.story.exchange.passages import Whose
-from bot.works.story.exchange.reading import Found, found_in, parse_lines, read, seems_to_be
+from bot.works.story.exchange.passages import Destination
+from bot.works.story.exchange.reading import Found, parse_lines, read, read_file, seems_to_be
 from bot.works.story.log.nodes import Part, lineage
 from bot.works.story.log.story import Story, fold
 from tests.works.story.exchange.novelai import LOREBOOK, STORY, novelai
 
-WHOSE = Whose("local", "story", "Ana")
+WHOSE = Destination("local", "story", "Ana")
 
 
 def in_json(tree: Any) -> bytes:
@@ -29,7 +29,7 @@ def in_json(tree: Any) -> bytes:
 
 
 def story_in(tree: Any, file: str = "sea.json") -> tuple[Story, Imported]:
-    imported = found_in(in_json(tree), file, WHOSE)
+    imported = read_file(in_json(tree), file, WHOSE)
     assert isinstance(imported, Imported)
     return fold([Part("story")], imported.nodes), imported
 
@@ -262,7 +262,7 @@ ADVENTURE = {
 
 
 def test_ai_dungeons_cards_scenarios_and_adventures_are_imported() -> None:
-    book = found_in(in_json(CARDS), "cards.json", WHOSE)
+    book = read_file(in_json(CARDS), "cards.json", WHOSE)
     assert isinstance(book, Lorebook)
     assert [(entry["name"], entry["keys"], entry["content"]) for entry in book.entries] == [
         ("The lamp", ["lamp", "lantern"], "It burns oil.")
@@ -315,15 +315,15 @@ CHAT = {
 
 
 def test_agnais_characters_chats_and_books_are_imported() -> None:
-    found = found_in(in_json(CHARACTER), "mira.json", WHOSE)
+    found = read_file(in_json(CHARACTER), "mira.json", WHOSE)
     assert isinstance(found, Card)
     assert (found.name, found.sheet["about"], found.sheet["style"], found.scenario, found.greetings) == (
         "Mira", "A diver.", "Mira: No.", "A lighthouse.", ["Mira waits.", "Late."],
     )  # fmt: skip
     out = card("Mira", found.sheet, "", "")
     assert out["data"]["extensions"]["agnai"] == CHARACTER
-    assert found_in(in_json(out), "mira.json", WHOSE) == found
-    book = found_in(in_json(BOOK), "book.json", WHOSE)
+    assert read_file(in_json(out), "mira.json", WHOSE) == found
+    book = read_file(in_json(BOOK), "book.json", WHOSE)
     assert isinstance(book, Lorebook)
     for [entry] in (book.entries, found.book.entries):
         assert (entry["keys"], entry["content"], entry["order"], entry["enabled"]) == (
@@ -333,7 +333,7 @@ def test_agnais_characters_chats_and_books_are_imported() -> None:
             False,
         )
     traits = {**CHARACTER, "persona": {"kind": "wpp", "attributes": {"species": ["human", "diver"]}}}
-    found = found_in(in_json(traits), "mira.json", WHOSE)
+    found = read_file(in_json(traits), "mira.json", WHOSE)
     assert isinstance(found, Card)
     assert found.sheet["about"] == "species: human, diver"
     story, imported = story_in(CHAT)
@@ -403,7 +403,7 @@ def test_a_discord_channel_is_imported_as_a_log_with_speakers_and_dates() -> Non
     with pytest.raises(UserError) as refused:
         story_in({**DISCORD, "messages": []})
     assert refused.value.key == "story.import_nobody_wrote"
-    same = [found_in(in_json(DISCORD), "a.json", Whose("local")) for _ in range(2)]
+    same = [read_file(in_json(DISCORD), "a.json", Destination("local")) for _ in range(2)]
     assert all(isinstance(one, Imported) for one in same)
     assert len({one.story.id for one in same if isinstance(one, Imported)}) == 1
 
@@ -417,8 +417,8 @@ def test_a_files_kind_is_recognised_by_its_contents() -> None:
         (KOBOLD, Imported),
     ):
         for file in ("a.json", "a.txt", "a.story", "a.lorebook"):
-            assert isinstance(found_in(in_json(tree), file, WHOSE), kind), file
-    assert isinstance(found_in(b"[Ana]: hi\nAna: {ho}\n", "a.txt", WHOSE), Imported)
+            assert isinstance(read_file(in_json(tree), file, WHOSE), kind), file
+    assert isinstance(read_file(b"[Ana]: hi\nAna: {ho}\n", "a.txt", WHOSE), Imported)
 
 
 OTHERS: dict[str, Any] = {
@@ -440,7 +440,7 @@ def test_another_kind_of_file_is_named_in_the_refusal() -> None:
     for kind, tree in OTHERS.items():
         assert seems_to_be(tree) == f"story.import_seems_{kind}"
         with pytest.raises(UserError) as refused:
-            found_in(in_json(tree), "other.json", WHOSE)
+            read_file(in_json(tree), "other.json", WHOSE)
         assert refused.value.key == f"story.import_seems_{kind}"
         for locale in ("en", "pt-BR"):
             assert "other.json" in words(locale)(refused.value.key, **refused.value.values)

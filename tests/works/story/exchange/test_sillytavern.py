@@ -9,14 +9,14 @@ import pytest
 
 from bot.events import UserError
 from bot.works.story.exchange.json_import import Imported
-from bot.works.story.exchange.passages import Whose
-from bot.works.story.exchange.reading import found_in
+from bot.works.story.exchange.passages import Destination
+from bot.works.story.exchange.reading import read_file
 from bot.works.story.exchange.sillytavern import sillytavern
 from bot.works.story.log.nodes import Part
 from bot.works.story.log.story import Story, fold
 from bot.works.story.log.turn import Scene
 
-WHOSE = Whose("local", "story", "Ana")
+WHOSE = Destination("local", "story", "Ana")
 HEADER = {
     "user_name": "Ana",
     "character_name": "Mira",
@@ -45,7 +45,7 @@ def lines(*rows: Any) -> bytes:
 
 
 def story_in(data: bytes, file: str) -> tuple[Story, Imported]:
-    imported = found_in(data, file, WHOSE)
+    imported = read_file(data, file, WHOSE)
     assert isinstance(imported, Imported)
     return fold([Part("story")], imported.nodes), imported
 

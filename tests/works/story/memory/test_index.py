@@ -137,8 +137,8 @@ def test_the_order_of_adding_pieces_does_not_change_scores() -> None:
         mixed.add(f"node-{at}", [pieces[at]])
     mixed.add("of another branch", pieces)
     branch = BranchPieces(mixed, [1, 4, 3, 0, 2], scenes)
-    assert branch.scenes_holding("bell").tolist() == in_order.scenes_holding("bell").tolist() == [0, 1]
-    assert branch.scenes_holding("sea").tolist() == [0, 2]
+    assert branch.scenes_with("bell").tolist() == in_order.scenes_with("bell").tolist() == [0, 1]
+    assert branch.scenes_with("sea").tolist() == [0, 2]
     assert branch.containing("bell", np.array([1, 3])).tolist() == [1]
     nearest = {1: 0.9, 4: 0.4}
     for query in ("the bell of the sea", "Where did Bo put some key of the harbour office?"):

@@ -16,7 +16,7 @@ from bot.works.story.config import RecallConfig
 from bot.works.story.log.story import Story
 from bot.works.story.memory.index import Piece
 from bot.works.story.memory.memory import Memory
-from bot.works.story.memory.pieces import noted, pieces_of
+from bot.works.story.memory.pieces import extracted_pieces, pieces_of
 from bot.works.story.memory.ranking import Query, add_extracted
 from bot.works.story.memory.recalled import Recalled
 from storage.db import Database
@@ -50,10 +50,10 @@ async def recalled(
 def test_notes_become_pieces_of_the_node_that_stores_them() -> None:
     tale = Tale()
     turn = tale.turn("I let go of it.", "It shines as it falls.")
-    assert noted(tale.story.turns[turn]) == ("", [])
+    assert extracted_pieces(tale.story.turns[turn]) == ("", [])
     memories = [{"character": "Mira", "kind": "action", "text": "She swore never to sail again."}]
     node = extracted(tale, turn, **FOUND, events=["The key is lost."], memories=memories)
-    assert noted(tale.story.turns[turn]) == (
+    assert extracted_pieces(tale.story.turns[turn]) == (
         node,
         [
             Piece("", "Mira gives the silver key away.", "spring", "the pier"),
@@ -69,14 +69,17 @@ def test_another_version_has_no_notes_of_the_first() -> None:
     turn = tale.turn("I let go of it.", "It shines as it falls.")
     extracted(tale, turn, **FOUND)
     tale.add("scene", {"text": "It does not fall."}, turn)
-    assert noted(tale.story.turns[turn]) == ("", [])
+    assert extracted_pieces(tale.story.turns[turn]) == ("", [])
 
 
 def test_a_turn_of_a_chat_log_can_have_notes() -> None:
     tale = Tale()
     turn = tale.add("act", {"mode": "say", "text": "It is gone.", "name": "Gina", "when": "8 May, 2023"})
     node = extracted(tale, turn, events=["Gina lost her ring."])
-    assert noted(tale.story.turns[turn]) == (node, [Piece("", "Gina lost her ring.", "8 May, 2023")])
+    assert extracted_pieces(tale.story.turns[turn]) == (
+        node,
+        [Piece("", "Gina lost her ring.", "8 May, 2023")],
+    )
 
 
 async def test_a_turn_is_recalled_by_its_notes_but_in_its_own_words(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from bot.works.story.exchange.chat_log import read_chat_log
 from bot.works.story.log.nodes import Part
 from bot.works.story.log.story import fold
-from bot.works.story.memory.pieces import BEFORE_CHARS, LONGEST, embedded, paragraphs, pieces_of
+from bot.works.story.memory.pieces import BEFORE_CHARS, LONGEST, paragraphs, pieces_of, texts_to_embed
 from tests.works.story.tale import Tale, prose
 
 WORDS = st.lists(st.sampled_from(["lamp", "sea.", "door!", "\n\n", "\n", "“Go.”", "x" * 200]), max_size=80)
@@ -57,7 +57,8 @@ def test_a_line_of_a_chat_log_is_embedded_with_those_before_it_in_its_scene() ->
     def texts() -> list[str]:
         story = fold([Part(read.story.id)], nodes)
         return [
-            embedded(story, story.path, at)[turn.act.id][0][1] for at, turn in enumerate(story.current_turns)
+            texts_to_embed(story, story.path, at)[turn.act.id][0][1]
+            for at, turn in enumerate(story.current_turns)
         ]
 
     assert texts()[:5] == [

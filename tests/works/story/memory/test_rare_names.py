@@ -134,9 +134,9 @@ def test_a_rare_name_is_in_few_scenes_and_always_capitalised() -> None:
     texts = ["We walk on.", "At noon Oskar came.", "Rose sang.", "She rose early.", "It was 1743."]
     branch = branch_of(texts + ["Then Mira, as always."] * 200 + ["Then Una spoke."] * 4, "en")
     for term, places in {"oskar": [1], "1743": [], "rose": [], "mira": [], "una": [], "noon": []}.items():
-        assert branch.naming(term).tolist() == places, term
+        assert branch.pieces_naming(term).tolist() == places, term
     small = branch_of(["At noon Oskar came.", "Mira slept.", "Mira woke."], "en")
-    assert (small.naming("oskar").tolist(), small.naming("mira").tolist()) == ([0], [])
+    assert (small.pieces_naming("oskar").tolist(), small.pieces_naming("mira").tolist()) == ([0], [])
     scores = np.array([0.1, 0.5, 0.9], dtype=np.float32)
     lifted = scores + first_by_name(small, ["oskar", "mira"], scores)
     assert np.argsort(-lifted).tolist() == [0, 2, 1]

@@ -19,7 +19,7 @@ from bot.retrieval.confidence import Likeness
 from bot.retrieval.embedding import E5_ENPT, Embedder, Embedding, unit
 from bot.works.story.config import RecallConfig
 from bot.works.story.memory.memory import Memory, by_sentence
-from bot.works.story.memory.pieces import MOST_SENTENCES, embedded
+from bot.works.story.memory.pieces import MOST_SENTENCES, texts_to_embed
 from bot.works.story.memory.ranking import Query
 from storage.db import Database
 from storage.stories import Spot, Stories
@@ -59,7 +59,7 @@ def test_each_sentence_of_a_scene_has_a_vector_and_a_line_of_a_chat_log_one_of_t
     story = tale.story
     scene = story.turns[turn].scene
     assert scene is not None
-    assert embedded(story, story.path, 0) == {
+    assert texts_to_embed(story, story.path, 0) == {
         turn: [["I ring.", "Then I wait."]],
         scene.id: [
             [
@@ -71,12 +71,12 @@ def test_each_sentence_of_a_scene_has_a_vector_and_a_line_of_a_chat_log_one_of_t
     }  # fmt: skip
     line = tale.add("act", {"mode": "say", "text": "Yes. In May.", "name": "Gina", "group": "1"})
     story = tale.story
-    assert embedded(story, story.path, 1) == {
+    assert texts_to_embed(story, story.path, 1) == {
         line: [["Gina: Yes. In May.", "Gina (2026-03-04): Yes. In May."]]
     }
     wordy = tale.turn("Go. " * 999, "")
     story = tale.story
-    assert [len(texts) for texts in embedded(story, story.path, 2)[wordy]] == [MOST_SENTENCES]
+    assert [len(texts) for texts in texts_to_embed(story, story.path, 2)[wordy]] == [MOST_SENTENCES]
 
 
 async def test_a_scene_is_found_by_one_of_its_sentences_even_after_a_restart(stored: StoryVectors) -> None:

@@ -14,8 +14,8 @@ from bot.works.story.memory import branch as branches
 from bot.works.story.memory import memory as memories
 from bot.works.story.memory.branch import BranchPieces
 from bot.works.story.memory.index import LONGEST, Numbers, Piece, Pieces
-from bot.works.story.memory.indexed import Indexed
-from bot.works.story.memory.vectors import PieceVectors, coded
+from bot.works.story.memory.indexed import StoryIndex
+from bot.works.story.memory.vectors import PieceVectors, encode
 
 
 def test_names_are_numbered_by_first_occurrence() -> None:
@@ -97,7 +97,7 @@ def test_an_opposite_vector_is_not_ranked_before_a_near_one() -> None:
     chance = np.random.default_rng(3)
     query = chance.choice([-1.0, 1.0], 384).astype(np.float32) / np.float32(384**0.5)
     others = chance.standard_normal((3_000, 384)).astype(np.float32) / np.float32(384**0.5)
-    rows = coded(np.concatenate([[-query, query], others]))
+    rows = encode(np.concatenate([[-query, query], others]))
     vectors = PieceVectors(rows.shape[1])
     vectors.add(range(len(rows)), rows)
     likely = vectors.likely(query, np.ones(len(rows), dtype=np.bool_)).tolist()
@@ -108,7 +108,7 @@ def test_an_opposite_vector_is_not_ranked_before_a_near_one() -> None:
 def test_long_vectors_are_found_by_their_signs() -> None:
     chance = np.random.default_rng(4)
     made = chance.standard_normal((3_000, 1_536)).astype(np.float32) / np.float32(1_536**0.5)
-    rows = coded(made)
+    rows = encode(made)
     vectors = PieceVectors(rows.shape[1])
     vectors.add(range(len(rows)), rows)
     every = np.ones(len(rows), dtype=np.bool_)
@@ -117,7 +117,7 @@ def test_long_vectors_are_found_by_their_signs() -> None:
 
 async def test_all_stories_share_a_few_search_threads() -> None:
     memory = memories.Memory(None, None, RecallConfig())  # type: ignore[arg-type]
-    indexed = [Indexed(Pieces("en"), memory._threads) for _ in range(9)]
-    names = {await one.alone(lambda: current_thread().name) for one in indexed}
+    indexed = [StoryIndex(Pieces("en"), memory._threads) for _ in range(9)]
+    names = {await one.in_thread(lambda: current_thread().name) for one in indexed}
     assert len(names) <= memories.THREADS
     assert all(name.startswith("memory") for name in names)

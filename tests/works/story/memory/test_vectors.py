@@ -10,8 +10,8 @@ from bot.works.story.memory.vectors import (
     CANDIDATES,
     CROWD,
     PieceVectors,
-    coded,
-    decoded,
+    decode,
+    encode,
     nearest,
     outstanding,
 )
@@ -24,7 +24,7 @@ def units(count: int, seed: int) -> NDArray[np.float32]:
 
 
 def held(vectors: NDArray[np.float32]) -> tuple[NDArray[np.uint8], PieceVectors]:
-    rows = coded(vectors)
+    rows = encode(vectors)
     signs = PieceVectors(rows.shape[1])
     signs.add(range(len(rows)), rows)
     return rows, signs
@@ -47,7 +47,7 @@ def test_the_nearest_vectors_are_those_that_floats_find() -> None:
     for number, query in enumerate(queries):
         likely = signs.likely(query, every)
         assert len(likely) == CANDIDATES
-        found = nearest(query, signs.pieces(likely), decoded(rows[likely], DIMENSIONS), 50)
+        found = nearest(query, signs.pieces(likely), decode(rows[likely], DIMENSIONS), 50)
         assert set(found) == set(range(50 * number, 50 * number + 50))
         scores = [score for score, _ in found.values()]
         assert scores == sorted(scores, reverse=True)
@@ -58,13 +58,13 @@ def test_the_nearest_vectors_are_those_that_floats_find() -> None:
 
 def test_a_vector_keeps_its_length_and_any_number_of_dimensions() -> None:
     vectors = np.array([[0.5, -0.25, 0.0, 0.1, -0.5], [0.05, -0.02, 0.01, 0.03, 0.05]], dtype=np.float32)
-    kept = decoded(coded(vectors), 5)
+    kept = decode(encode(vectors), 5)
     assert np.abs(kept[0] - vectors[0]).max() < 0.04
     assert np.abs(kept[1] - vectors[1]).max() < 0.004
-    assert np.isfinite(decoded(coded(np.zeros((1, 5), dtype=np.float32)), 5)).all()
-    signs = PieceVectors(coded(vectors).shape[1])
-    signs.add([900], coded(vectors[:1]))
-    signs.add([3, 3], coded(np.stack([vectors[1], -vectors[1]])))
+    assert np.isfinite(decode(encode(np.zeros((1, 5), dtype=np.float32)), 5)).all()
+    signs = PieceVectors(encode(vectors).shape[1])
+    signs.add([900], encode(vectors[:1]))
+    signs.add([3, 3], encode(np.stack([vectors[1], -vectors[1]])))
     every = wanted(3, 900)
     assert signs.pieces(signs.likely(vectors[0], every)).tolist() == [900, 3, 3]
 
@@ -83,7 +83,7 @@ def test_only_the_pieces_asked_for_are_found() -> None:
 
 def test_the_comparison_sample_is_spread_over_a_branch_of_any_size() -> None:
     vectors = np.repeat(np.arange(1, 9 * CROWD + 1, dtype=np.float32)[:, None], 4, axis=1)
-    rows = coded(vectors)
+    rows = encode(vectors)
     at_once, one_by_one = PieceVectors(rows.shape[1]), PieceVectors(rows.shape[1])
     at_once.add(range(len(rows)), rows)
     for first in range(0, len(rows), 7):

@@ -1,4 +1,4 @@
-"""Continues a scene where it breaks off, as a new version of it in the same message."""
+"""`/story more`: continues a scene where it breaks off, as a new version of it in the same message."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ ENDS = (".", "!", "?", "…", '"', "”", "»", "*")
 
 
 @dataclass(frozen=True, slots=True)
-class Beginning:
-    """The version of a scene that is continued: its `text`, the `run` whose message shows it, and its `speaker`."""
+class CutScene:
+    """The version of a scene that is continued, and the `run` whose message shows it."""
 
     plan: TurnPlan
     text: str
@@ -36,21 +36,21 @@ class Beginning:
     speaker: Speaker | None = None
 
 
-class Longer:
+class Continuation:
     def __init__(self, logs: Logs, scene_verbs: SceneVerbs) -> None:
         self._logs = logs
         self._scene_verbs = scene_verbs
 
     async def run(self, run: Run) -> AsyncGenerator[Event, None]:
         request, say = run.request, words(run.request.locale)
-        begun = await run.step("turn", lambda: self._begun(request), Beginning)
+        begun = await run.step("turn", lambda: self._cut_scene(request), CutScene)
         plan = begun.plan
         yield Stage("more", "")
         if plan.writer is None:
             yield Notice(say("story.needs_writer"))
             return
         yield Status(say("story.lengthening", n=plan.n))
-        added = await run.step("written", lambda: self._written(run, begun), str)
+        added = await run.step("written", lambda: self._continue(run, begun), str)
         if not added:
             yield Text(say("story.nothing_added", n=plan.n))
             return
@@ -67,21 +67,21 @@ class Longer:
         ):
             yield scene_changed(story, turn, words_of(story, request), begun.speaker)
 
-    async def _begun(self, request: Request) -> Beginning:
-        """Raises UserError where there is no scene."""
+    async def _cut_scene(self, request: Request) -> CutScene:
+        """The scene to continue. Raises UserError if there is none."""
         played = await self._logs.writable(request)
         head = played.story.head
         if head is None or (scene := head.scene) is None:
             raise UserError("story.nothing_yet")
-        plan = await self._scene_verbs.again(request, played, head)
-        return Beginning(plan, scene.text, head.shown_by, head.stage, plan.speaker)
+        plan = await self._scene_verbs.plan_again(request, played, head)
+        return CutScene(plan, scene.text, head.shown_by, head.stage, plan.speaker)
 
-    async def _written(self, run: Run, begun: Beginning) -> str:
-        """Ask for the rest of the scene, and keep the whole as a version; returns the rest, "" for none."""
+    async def _continue(self, run: Run, begun: CutScene) -> str:
+        """Ask for the rest of the scene, and store the whole as a version; returns the rest, "" for none."""
         plan, space, writer = begun.plan, run.request.place.space, self._scene_verbs.writer
         asked = await writer.prompt_of(space, plan, await writer.lore_of(space, plan))
         task = "\n".join(plan.prompts["story_more"].fill(words=str(plan.words)))
-        later = context.then(asked, begun.text, task, answer=plan.answer)
+        later = context.follow_up(asked, begun.text, task, answer=plan.answer)
         models = self._scene_verbs.models.with_roles(plan.roles)
         answer = await models.ask(run, "writer", "more", later)
         rest = answer.text.strip()

@@ -46,7 +46,7 @@ class Outcome:
     """The kept character whose card is shown."""
 
 
-class KeptOfStories:
+class LibraryVerbs:
     """The verbs keep and bring."""
 
     def __init__(self, logs: Logs, library: StoryLibrary) -> None:
@@ -203,11 +203,11 @@ class KeptOfStories:
         branches = {row.id for row in await self._logs.stories.branches(space, story)}
         if story not in {row.id for row in rows} or branch not in branches:
             return ""
-        told = await self._logs.story(space, story, branch)
+        lived_story = await self._logs.story(space, story, branch)
         return "\n".join(
             f"- {' '.join(memory.text.split())}"
-            for turn, memory in state.memories(told, name)
-            if turn.id not in told.hidden
+            for turn, memory in state.memories(lived_story, name)
+            if turn.id not in lived_story.hidden
         )
 
     async def refresh(self, request: Request) -> None:
@@ -218,8 +218,8 @@ class KeptOfStories:
         for id, revision in worlds.items():
             row = await self._library.get(request.place.space, id)
             # A world that is no longer shared still works at a table where its owner plays.
-            theirs = row is not None and (row.shared or row.author_id in members(played.story))
-            if row is None or row.revision == revision or not theirs:
+            usable = row is not None and (row.shared or row.author_id in members(played.story))
+            if row is None or row.revision == revision or not usable:
                 continue
             run = f"{id}/{row.revision}/{played.branch}"
             nodes = await self._lore(row, played, run)
