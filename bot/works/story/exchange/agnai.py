@@ -34,10 +34,10 @@ def card_tree(tree: Mapping[str, Any]) -> dict[str, Any]:
     """The character as a V2 card, with the file itself in its extensions."""
     attributes = tree["persona"].get("attributes")
     lines = [
-        f"{name}: {told}" if name != "text" else told
+        f"{name}: {text}" if name != "text" else text
         for name, values in (attributes.items() if isinstance(attributes, dict) else ())
         if (
-            told := ", ".join(value for value in values if isinstance(value, str))
+            text := ", ".join(value for value in values if isinstance(value, str))
             if isinstance(values, list)
             else ""
         )

@@ -148,8 +148,8 @@ class Imports:
                     yield event
             row = await self._logs.stories.story(run.request.place.space, result.story)
             title = row.title if row is not None else ""
-            way = Choice(say("story.button_open"), f"/story open {result.alias}", title=title)
-            yield Choices("", (way,))
+            button = Choice(say("story.button_open"), f"/story open {result.alias}", title=title)
+            yield Choices("", (button,))
 
     async def _make_vectors(self, run: Run, id: str, say: Words) -> AsyncGenerator[Event, None]:
         """Make the vectors of a new story; after a crash the next turn makes the missing ones."""
@@ -252,8 +252,8 @@ class Imports:
             return _told(why_none(book), {"known": 0, "name": file}, book)
         whose = Destination(run.request.place.space, id, run.request.author.name)
         result = await self._story(run, story_of_book(book, file, whose))
-        told = _told("story.import_card_story", {**result.values, "lore": len(book.entries)}, book)
-        return replace(told, story=result.story, alias=result.alias)
+        outcome = _told("story.import_card_story", {**result.values, "lore": len(book.entries)}, book)
+        return replace(outcome, story=result.story, alias=result.alias)
 
     async def _card(
         self, run: Run, n: int, played: PlayedStory, card: Card, progress: Progress

@@ -184,8 +184,8 @@ class LibraryVerbs:
         sheet |= {field: value for field, value in kept["sheet"].items() if field != "past"}
         lived = str(kept["sheet"].get("past") or "")
         if request.options.get("lived"):
-            told = await self._lived(request, kept["story"], kept["branch"], row.name)
-            lived = "\n".join(filter(None, (lived, told)))[-PAST_CHARS:]
+            memories = await self._lived(request, kept["story"], kept["branch"], row.name)
+            lived = "\n".join(filter(None, (lived, memories)))[-PAST_CHARS:]
             sheet |= {"past": lived} if lived else {}
         else:
             lived = ""

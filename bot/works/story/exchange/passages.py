@@ -120,10 +120,10 @@ class StoryContents:
         return whole
 
 
-def _same(one: Passage, other: Passage) -> bool:
-    return one.text.strip() == other.text.strip() and (one.by_player, one.name) == (
-        other.by_player,
-        other.name,
+def _same(first: Passage, second: Passage) -> bool:
+    return first.text.strip() == second.text.strip() and (first.by_player, first.name) == (
+        second.by_player,
+        second.name,
     )
 
 

@@ -228,7 +228,7 @@ class Strangers:
         self._sandbox = Sandbox(at_once=1, readers=readers, check=lambda name, data: None)
 
     async def found(self, data: bytes, file: str, whose: Destination, progress: Progress) -> Found:
-        """The result of `found_in`. Raises UserError, also as `Sandbox.read` does."""
+        """The result of `read_file`. Raises UserError, also as `Sandbox.read` does."""
         head = json.dumps(asdict(whose)).encode()
         document = await self._sandbox.read(file, head + b"\n" + data, progress)
         return await asyncio.to_thread(parse_lines, document.text)

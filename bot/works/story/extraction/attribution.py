@@ -1,5 +1,4 @@
-"""Decides by code who speaks and acts in a scene, and notices while it streams where it does so for players'
-characters.
+"""Finds, by code, who speaks and acts in a scene, and, while it streams, where it does so for players' characters.
 
 For English and Portuguese, and only in plain cases: a missed sentence costs little, while a wrong one costs people a
 question, or stops a good scene. Pure.
@@ -205,8 +204,8 @@ def speeches(text: str, name: str) -> Iterator[str]:
         said = after.match(text, quote.end())
         comma = quote[0][-2] == "," or text.startswith(",", quote.end())
         if (said is not None and _says(said, comma=comma)) or (
-            (told := before.search(text, max(0, quote.start() - 200), quote.start())) is not None
-            and (told["any"] is None or may_be_verb(told["any"]))
+            (introduced := before.search(text, max(0, quote.start() - 200), quote.start())) is not None
+            and (introduced["any"] is None or may_be_verb(introduced["any"]))
         ):
             yield quote[0][1:-1]
     for dashed in _DASHED.finditer(text):
@@ -254,8 +253,8 @@ def narration(text: str) -> str:
 
 
 def moved(text: str, name: str, others: Sequence[str]) -> bool:
-    """Whether a sentence may say that the character moves elsewhere: it mentions a way, and not only other
-    characters.
+    """Whether a sentence may say that the character moves elsewhere: it has a verb of moving, and not only other
+    characters' names.
     """
     for sentence in sentences(text):
         if not _MOVES.search(sentence):
@@ -304,7 +303,7 @@ class Players:
     def acted_for(self, passage: str) -> list[str]:
         """The characters for whom the passage speaks, decides or acts without their players."""
         folded = passage.casefold()
-        told = sentences(narration(passage))
+        narrated = sentences(narration(passage))
         return [
             name
             for name, forms in self.called.items()
@@ -313,7 +312,7 @@ class Players:
                 and any(self._invented(line) for form in _USERS for line in labelled(passage, form))
             )
             or any(
-                self._speaks(name, form, passage) or self._acts(name, form, passage, told)
+                self._speaks(name, form, passage) or self._acts(name, form, passage, narrated)
                 for form in forms
                 if form.casefold() in folded
             )
@@ -332,7 +331,7 @@ class Players:
         content_words = set(words) - _BINDING or set(words)
         return len(words) >= _FEWEST and 2 * len(content_words & self.said) < len(content_words)
 
-    def _acts(self, name: str, form: str, passage: str, told: Sequence[str]) -> bool:
+    def _acts(self, name: str, form: str, passage: str, narrated: Sequence[str]) -> bool:
         stems = {word[:_STEM] for word in self.said}
         if any(verb.casefold()[:_STEM] not in stems for verb in deeds(passage, form, decided=True)):
             return True
@@ -344,7 +343,7 @@ class Players:
         lines = _QUOTE.search(passage) or _DASHED.search(passage)
         done = [
             deed
-            for sentence in told
+            for sentence in narrated
             for deed in clauses.deeds(sentence, form)
             if deed.verb[:_STEM] not in stems and not (lines and deed.verb in _SAID)
         ]

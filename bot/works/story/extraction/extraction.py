@@ -155,19 +155,19 @@ class Extraction:
         request, space = run.request, run.request.place.space
         story, branch = str(request.options["story"]), str(request.options["branch"])
 
-        async def wanted() -> list[Version]:
+        async def unread() -> list[Version]:
             now = await self._logs.story(space, story, branch)
             # At least a whole interval, since the rest would wait for as many more.
             at_once = max(AT_ONCE, self._settings.extract_every)
             again = not request.options.get("goes_on")
             return self.missing(now, again=again)[:at_once]
 
-        async def left() -> int:
+        async def remaining() -> int:
             return len(self.missing(await self._logs.story(space, story, branch), again=False))
 
         roles = await run.step("roles", lambda: self._roles(request), dict[str, list[str]])
         models, doubtful = self._models.with_roles(roles), False
-        for number, version in enumerate(await run.step("scenes", wanted, list[Version]), 1):
+        for number, version in enumerate(await run.step("scenes", unread, list[Version]), 1):
             look = partial(self._look_for, space, story, branch, version)
             looked = await run.step(f"events-{number}", look, Look)
             if not looked.there:
@@ -221,7 +221,7 @@ class Extraction:
                 speaker = cast.speaker(now, turn.act.speaker, own=own)
                 yield scene_changed(now, turn, words_of(now, request), speaker)
         made = await self._summaries.make(run, story, branch, models)
-        if made or (not doubtful and await run.step("left", left, int) >= self._settings.extract_every):
+        if made or (not doubtful and await run.step("left", remaining, int) >= self._settings.extract_every):
             await _extract(run, story, branch, goes_on=True)
 
     async def _append(

@@ -31,17 +31,17 @@ def stretches(story: Story, lines: int) -> list[list[Turn]]:
                 lines_of_it = max(1, turn.extracted_from_text.turns)
             seen += lines_of_it
         at -= lines_of_it
-    cut, chars = list[list[Turn]](), 0
+    unread, chars = list[list[Turn]](), 0
     before = -2
     for at in reversed(open_lines):
         turn = story.turns[story.path[at]]
         length = len(turn.act.name) + len(turn.act.text)
-        if at != before + 1 or cut[-1][-1].act.group != turn.act.group or chars + length > STRETCH_CHARS:
-            cut.append([])
+        if at != before + 1 or unread[-1][-1].act.group != turn.act.group or chars + length > STRETCH_CHARS:
+            unread.append([])
             chars = 0
-        cut[-1].append(turn)
+        unread[-1].append(turn)
         chars, before = chars + length, at
-    return cut
+    return unread
 
 
 def is_line(turn: Turn) -> bool:

@@ -52,21 +52,21 @@ class Summaries:
 
     async def make(self, run: Run, story: str, branch: str, models: Models) -> bool:
         """Make the next summaries, and erase those of withdrawn words; returns whether more may be missing."""
-        space, made = run.request.place.space, 0
+        space, count = run.request.place.space, 0
 
-        async def wanted() -> list[SummaryRequest]:
+        async def missing() -> list[SummaryRequest]:
             now = await self._logs.story(space, story, branch)
             if taken_back := _withdrawn_summaries(now):
                 await self._logs.stories.erase(space, dict.fromkeys(taken_back, ""))
                 now = await self._logs.story(space, story, branch)
             return list(islice(_requests(now), AT_ONCE))
 
-        for number, want in enumerate(await run.step("lacking", wanted, list[SummaryRequest]), 1):
+        for number, want in enumerate(await run.step("lacking", missing, list[SummaryRequest]), 1):
             make = partial(self._make, run, story, branch, models, number, want)
             if not await run.step(f"summed-{number}", make, bool):
                 return False
-            made += 1
-        return made > 0  # those of the tier above are next
+            count += 1
+        return count > 0  # those of the tier above are next
 
     async def _make(
         self, run: Run, story: str, branch: str, models: Models, number: int, want: SummaryRequest
@@ -116,8 +116,8 @@ def _withdrawn_summaries(story: Story) -> set[str]:
     gone |= {scene.id for turn in story.turns.values() for scene in turn.scenes if scene.withdrawn}
     gone |= story.forgotten
     summaries = set[str]()
-    for of, summary in story.summaries.items():  # those below come first
-        if not gone.isdisjoint(of):
+    for sources, summary in story.summaries.items():  # those below come first
+        if not gone.isdisjoint(sources):
             gone.add(summary.id)
             summaries.add(summary.id)
     return summaries

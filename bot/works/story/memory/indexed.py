@@ -173,22 +173,22 @@ class StoryIndex:
         import numpy as np
 
         near: dict[int, Near] = {}
-        for some in likely:
-            nodes, of_node = np.unique(some.nodes, return_inverse=True)
+        for candidates in likely:
+            nodes, of_node = np.unique(candidates.nodes, return_inverse=True)
             blobs = [stored.get(self.pieces.nodes[node], b"") for node in nodes.tolist()]
             ends = np.cumsum([len(blob) for blob in blobs], dtype=np.int64)
-            first = np.concatenate([[0], ends])[of_node] + self.pieces.sizes(some.nodes)
-            first += some.places * some.width
-            there = np.flatnonzero(first + some.width <= ends[of_node])
+            first = np.concatenate([[0], ends])[of_node] + self.pieces.sizes(candidates.nodes)
+            first += candidates.places * candidates.width
+            available = np.flatnonzero(first + candidates.width <= ends[of_node])
             joined = np.frombuffer(b"".join(blobs), dtype=np.uint8)
-            coded = joined[first[there, None] + np.arange(some.width)]
-            pieces, vectors = some.pieces[there], decode(coded, len(query))
+            coded = joined[first[available, None] + np.arange(candidates.width)]
+            pieces, vectors = candidates.pieces[available], decode(coded, len(query))
             if self.of_lines:
                 best = nearest(query, pieces, vectors, NEAREST)
             else:
-                best = outstanding(query, pieces, vectors, some.crowd, NEAREST)
+                best = outstanding(query, pieces, vectors, candidates.crowd, NEAREST)
             for piece, (score, at) in best.items():
-                node, place = int(some.nodes[there[at]]), int(some.places[there[at]])
+                node, place = int(candidates.nodes[available[at]]), int(candidates.places[available[at]])
                 before = piece - self.pieces.pieces(node).start
                 counts = stored[self.pieces.nodes[node]][:before]
                 near[piece] = Near(score, None if self.of_lines else place - sum(counts))

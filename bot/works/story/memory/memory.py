@@ -123,7 +123,7 @@ class Memory:
                     vector = (await asyncio.to_thread(self._centred_model, embedder)).question(vector)
                     await self._load(space, id, indexed, embedder.name, history)
                     likely = await indexed.in_thread(partial(indexed.likely, vector, history))
-                    nodes = {node for some in likely for node in some.nodes.tolist()}
+                    nodes = {node for candidates in likely for node in candidates.nodes.tolist()}
                     names = [indexed.pieces.nodes[node] for node in nodes]
                     stored = await self._vectors.get(space, id, by_sentence(embedder.name), names)
         except (UserError, StorageFault) as fault:
@@ -158,16 +158,16 @@ class Memory:
             while True:
                 history = await indexed.history(branch, story)
                 await self._load(space, id, indexed, embedder.name, history)
-                lacking, places = await indexed.in_thread(partial(indexed.nodes_below, THERE, history))
+                missing, places = await indexed.in_thread(partial(indexed.nodes_below, THERE, history))
                 if until is not None:
-                    lacking, places = lacking[places < until], places[places < until]
-                if not len(lacking):
+                    missing, places = missing[places < until], places[places < until]
+                if not len(missing):
                     return learnt
-                most = learnt + len(lacking)
-                for some in indexed.batches(lacking):
-                    nodes = lacking[some].tolist()
+                most = learnt + len(missing)
+                for batch in indexed.batches(missing):
+                    nodes = missing[batch].tolist()
                     await self._embed(
-                        space, id, indexed, embedder, nodes, story, history, places[some].tolist()
+                        space, id, indexed, embedder, nodes, story, history, places[batch].tolist()
                     )
                     self._paused = 0.0
                     learnt += len(nodes)
@@ -205,20 +205,20 @@ class Memory:
         entries = by_meaning(story)
         async with indexed.learning:
             await self._load_lore(space, id, indexed, embedder.name, list(entries))
-            lacking = [node for node in entries if node not in indexed.lore.vectors]
-            contents = {node: str(story.lore[entries[node]]["content"])[:CONTENT_CHARS] for node in lacking}
-            for first in range(0, len(lacking), BATCH):
-                some = lacking[first : first + BATCH]
-                texts = [contents[node] for node in some]
+            missing = [node for node in entries if node not in indexed.lore.vectors]
+            contents = {node: str(story.lore[entries[node]]["content"])[:CONTENT_CHARS] for node in missing}
+            for first in range(0, len(missing), BATCH):
+                batch = missing[first : first + BATCH]
+                texts = [contents[node] for node in batch]
                 rows = packed(await asyncio.to_thread(embedder.passages, texts))
-                vectors = {node: bytes(row) for node, row in zip(some, rows, strict=True)}
+                vectors = {node: bytes(row) for node, row in zip(batch, rows, strict=True)}
                 # The author is empty: an entry's run records whose words it contains.
                 node_vectors = [
                     NodeVectors(node, node.rpartition("/")[0], "", row) for node, row in vectors.items()
                 ]
                 await self._vectors.put(space, id, embedder.name, node_vectors)
-                await indexed.in_thread(partial(indexed.lore.take, some, vectors))
-        return len(lacking)
+                await indexed.in_thread(partial(indexed.lore.take, batch, vectors))
+        return len(missing)
 
     async def _load_lore(
         self, space: str, id: str, indexed: StoryIndex, embedder: str, nodes: Sequence[str]
@@ -251,15 +251,17 @@ class Memory:
             author = turn.act.author if name == turn.act.id or turn.scene is None else turn.scene.author
             if texts:  # otherwise another version counts now
                 rows.append((name, author, bool(turn.act.group), texts))
-        every = [text for *_, texts in rows for text in chain(*texts)]
-        parts = [every[first : first + BATCH] for first in range(0, len(every), BATCH)]
-        apart = await asyncio.to_thread(self._centred_model, embedder)
-        made = [vector for part in parts for vector in await asyncio.to_thread(apart.passages, part)]
-        vectors, node_vectors = iter(made), list[NodeVectors]()
+        all_texts = [text for *_, texts in rows for text in chain(*texts)]
+        parts = [all_texts[first : first + BATCH] for first in range(0, len(all_texts), BATCH)]
+        centred = await asyncio.to_thread(self._centred_model, embedder)
+        made_vectors = [
+            vector for part in parts for vector in await asyncio.to_thread(centred.passages, part)
+        ]
+        vectors, node_vectors = iter(made_vectors), list[NodeVectors]()
         for name, author, of_line, texts in rows:
-            of_pieces = [list(islice(vectors, len(own))) for own in texts]
+            of_pieces = [list(islice(vectors, len(sentence_vectors))) for sentence_vectors in texts]
             if of_line:
-                of_pieces = [[np.mean(own, axis=0)] for own in of_pieces]
+                of_pieces = [[np.mean(sentence_vectors, axis=0)] for sentence_vectors in of_pieces]
             counts, row = bytes(map(len, of_pieces)), encode(np.stack(list(chain(*of_pieces)))).tobytes()
             node_vectors.append(NodeVectors(name, name.rpartition("/")[0], author, counts + row))
         await self._vectors.put(space, id, by_sentence(embedder.name), node_vectors)

@@ -43,7 +43,7 @@ def time_and_place(turn: Turn, chapter: str = "") -> About:
 
 
 def pieces_of(turn: Turn, chapter: str = "") -> dict[str, list[Piece]]:
-    """The pieces by node (`nodes_of`). Their texts never change; their time and place (`about`) may be known later."""
+    """The pieces by node (`nodes_of`). Their texts never change; their `time_and_place` may become known later."""
     act, scene, (when, place) = turn.act, turn.scene, time_and_place(turn, chapter)
     by_node: dict[str, list[Piece]] = {}
     if act.text:

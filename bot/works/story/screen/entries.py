@@ -25,7 +25,7 @@ KEPT: Final = ("plan", "roll", "trial")
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """An entry. `n` is its number in the story; `by` the id of the person who wrote it. `told`: the writer knows it.
+    """An entry with its number `n` in the story, by the person with the id `by`. `told`: the writer knows it.
     `shown`: the table has seen it.
     """
 
@@ -74,7 +74,7 @@ def is_master(story: Story, author: Author) -> bool:
 
 
 def check_master(story: Story, author: Author) -> None:
-    """Raises UserError for everybody but the game master."""
+    """Raise UserError for everybody but the game master."""
     if not is_master(story, author):
         raise UserError("story.only_gm" if leader(story) else "story.gm_nobody")
 

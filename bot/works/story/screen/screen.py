@@ -82,21 +82,19 @@ class Screen:
 
     async def _screen(self, request: Request, say: Words) -> Shown:
         """Show the screen; if no story is played here and none is bound yet, bind this place to one first."""
-        place, wanted = request.place, name_key(request.text)
+        place, key = request.place, name_key(request.text)
         playing = await self._logs.played_in(place) is not None
-        if not playing and (wanted or await self._bound_story(request) is None):
-            mine = await self._led_stories(request)
-            if wanted:
-                mine = [
-                    played for played in mine if wanted in (played.row.alias, played.row.title.casefold())
-                ]
-            if not mine:
+        if not playing and (key or await self._bound_story(request) is None):
+            led = await self._led_stories(request)
+            if key:
+                led = [played for played in led if key in (played.row.alias, played.row.title.casefold())]
+            if not led:
                 raise UserError("story.no_screen")
-            if len(mine) > 1:
-                buttons = [(played.row.title, f"/story screen {played.row.alias}", "") for played in mine]
+            if len(led) > 1:
+                buttons = [(played.row.title, f"/story screen {played.row.alias}", "") for played in led]
                 return Shown(say("story.screen_which"), buttons=buttons)
             body = {"kind": "place", "platform": place.platform, "channel": place.channel}
-            await self._logs.append(mine[0], screen_node(request, "place", body))
+            await self._logs.append(led[0], screen_node(request, "place", body))
         played = await self.played(request)
         story, title = played.story, say("story.screen_of", title=played.row.title or say("story.untitled"))
         listed = "\n".join(lines(story, say)) or say("story.screen_empty")

@@ -178,11 +178,11 @@ class BranchVerbs:
         space, story = played.row.space, played.row.id
         nodes = await self._logs.stories.of_run(space, run)
         # A run may have several scenes: the stage's own comes first.
-        for own in sorted(nodes, key=lambda row_of_run: row_of_run.id != f"{run}/{stage}"):
+        for own in sorted(nodes, key=lambda appended: appended.id != f"{run}/{stage}"):
             if own.kind in ("act", "scene") and own.story_id == story:
                 if own.turn not in played.story.path:
-                    own_story = await self._logs.story(space, story, own.branch_id)
-                    played = replace(played, branch=own.branch_id, story=own_story)
+                    row_story = await self._logs.story(space, story, own.branch_id)
+                    played = replace(played, branch=own.branch_id, story=row_story)
                 if own.turn in played.story.path:
                     return played, played.story.path.index(own.turn) + 1
         raise UserError("story.no_scene_here")

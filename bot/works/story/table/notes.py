@@ -157,12 +157,12 @@ class Notes:
             part: str(request.options[part]) for part in ("view", "tense") if request.options.get(part)
         }
         if not name and not options:
-            now = about_lines(played.story, ("prose", "view", "tense"), say, styles)
+            lines = about_lines(played.story, ("prose", "view", "tense"), say, styles)
             described = [
                 f"- `{style.typed_name(say.locale)}`: {style.description[say.locale]}"
                 for style in styles.values()
             ]
-            text = "\n".join([*now, *([""] if now else []), say("story.prose_styles"), *described])
+            text = "\n".join([*lines, *([""] if lines else []), say("story.prose_styles"), *described])
             return Outcome(text=text, title=say("story.prose"))
         body: dict[str, Any] = {**options}
         if meant(name, "none"):

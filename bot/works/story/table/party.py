@@ -74,7 +74,7 @@ class Party:
         """Schedule the deadline of the present turn, if the story has one."""
         request = run.request
 
-        async def begun() -> bool:
+        async def scheduled() -> bool:
             place, turn, minutes = request.place, await self._awaited_turn(request), 0
             if turn and (played := await self._logs.played_in(place)) is not None:
                 minutes = int(played.story.settings.get("deadline") or 0)
@@ -97,7 +97,7 @@ class Party:
             await self._schedules.add(row)
             return True
 
-        await run.step("deadline", begun, bool)
+        await run.step("deadline", scheduled, bool)
 
     async def _awaited_turn(self, request: Request, before: str = "") -> dict[str, str | int]:
         """The turn that the story played here waits for, as it was `before` a run; {} for none."""
@@ -121,7 +121,7 @@ class Party:
         """
         request, say = run.request, words(run.request.locale)
 
-        async def passing() -> list[str]:
+        async def skip() -> list[str]:
             turn = await self._awaited_turn(request, run.id)
             if not turn or turn != {name: request.options.get(name) for name in turn}:
                 return []
@@ -135,11 +135,11 @@ class Party:
             following = await self._skip(run, played)
             return [mode, expected[1], following[1] if following is not None else "?"]
 
-        async def unvoted() -> bool:
+        async def skip_votes() -> bool:
             played = await self._logs.played_in(request.place, run.id)
             return played is not None and await self._skip(run, played) is None
 
-        names = await run.step("passing", passing, list[str])
+        names = await run.step("passing", skip, list[str])
         match names:
             case ["vote"]:
                 try:
@@ -149,7 +149,7 @@ class Party:
                 except UserError as error:
                     if error.key != "story.no_votes":
                         raise
-                    await run.step("unvoted", unvoted, bool)
+                    await run.step("unvoted", skip_votes, bool)
                     yield Stage(OVERDUE, "")
                     yield Text(say("story.overdue_votes"))
             case ["gm", name, _]:

@@ -103,10 +103,10 @@ class PartyVerbs:
         names = members(story)
         if leaver.id not in names:
             raise UserError("story.not_at_table", name=leaver.name)
-        mine = selves(story, leaver)
+        own_characters = selves(story, leaver)
         nodes = [party_node(replace(request, author=Author(leaver.id, names[leaver.id])), story, here=False)]
         for n, (character, sheet) in enumerate(story.cast.items()):
-            if character in mine:
+            if character in own_characters:
                 remaining = {key: value for key, value in sheet.items() if key != "player"}
                 body = {"name": character, "sheet": remaining}
                 nodes.append(node(request.id, f"cast-{n}", "cast", body, author=request.author.id))
@@ -133,14 +133,14 @@ class PartyVerbs:
     async def _as(self, request: Request, played: PlayedStory, say: Words) -> Outcome:
         """Speak as another of one's own characters from now on; without a name, list them."""
         story, name = played.story, " ".join(request.text.split())[: cast.NAME_CHARS]
-        if not (mine := selves(story, request.author)):
+        if not (own_characters := selves(story, request.author)):
             raise UserError("story.no_selves")
         if not name:
-            text = say("story.selves", names=", ".join(mine), name=mine[0])
-            buttons = [(character, character) for character in mine[1:9]]
+            text = say("story.selves", names=", ".join(own_characters), name=own_characters[0])
+            buttons = [(character, character) for character in own_characters[1:9]]
             return Outcome(text=text, choices=buttons)
-        if (character := cast.find(story, name)) not in mine:
-            raise UserError("story.not_your_self", name=name, names=", ".join(mine))
+        if (character := cast.find(story, name)) not in own_characters:
+            raise UserError("story.not_your_self", name=name, names=", ".join(own_characters))
         await self._logs.append(played, party_node(request, story, here=True, plays=character))
         return Outcome("story.speaks_as", {"name": request.author.name, "character": character})
 
@@ -160,11 +160,11 @@ class PartyVerbs:
 
     async def _deadline(self, request: Request, played: PlayedStory, say: Words) -> Outcome:
         story, text = played.story, request.text.strip()
-        now = int(story.settings.get("deadline") or 0)
+        minutes_now = int(story.settings.get("deadline") or 0)
         if not text:
             return (
-                Outcome("story.deadline_is", {"span": _span(now, say)})
-                if now
+                Outcome("story.deadline_is", {"span": _span(minutes_now, say)})
+                if minutes_now
                 else Outcome("story.no_deadline")
             )
         if not may_lead(story, request.author):

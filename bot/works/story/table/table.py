@@ -124,7 +124,7 @@ class Table:
         """
         request = run.request
 
-        async def moved() -> list[ShownScene]:
+        async def mark_posted() -> list[ShownScene]:
             played = await self._logs.played(request)
             turn = played.story.head
             if turn is None or turn.scene is None or (request.parent and turn.shown_by):
@@ -134,7 +134,7 @@ class Table:
             await self._logs.append(played, node(run.id, "flip", "flip", body, turn=turn.id))
             return [shown] if shown is not None else []
 
-        for before in await run.step("posted", moved, list[ShownScene]):
+        for before in await run.step("posted", mark_posted, list[ShownScene]):
             if (played := await self._logs.played_in(request.place)) is None:
                 return
             say, turn = words_of(played.story, request), played.story.turns[before.turn]
@@ -157,7 +157,7 @@ class Table:
             present = mode_of(played.story, self._settings)
             return Outcome("story.mode_is", {"mode": name_in(say, present, "mode")})
         if mode not in MODES:
-            known = ", ".join(name_in(say, each, "mode") for each in MODES)
+            known = ", ".join(name_in(say, option, "mode") for option in MODES)
             raise UserError("story.no_mode", name=request.text.strip(), names=known)
         if mode == "gm" and not may_lead(played.story, request.author):
             raise UserError("story.only_gm")

@@ -48,19 +48,19 @@ class Versions:
         turn = played.story.head
         if turn is None or turn.scene is None:
             raise UserError("story.nothing_yet")
-        versions, now = turn.versions, turn.versions.index(turn.scene)
+        versions, present = turn.versions, turn.versions.index(turn.scene)
         to, number = request.text.strip().casefold(), played.story.path.index(turn.id) + 1
         if len(versions) == 1 and to != "1":
             raise UserError("story.one_version", n=number)
         step = {"next": 1, "back": -1}.get(meant(to, "next", "back"))
-        chosen = int(to) - 1 if to.isdecimal() else -1 if step is None else (now + step) % len(versions)
+        chosen = int(to) - 1 if to.isdecimal() else -1 if step is None else (present + step) % len(versions)
         if not 0 <= chosen < len(versions):
             raise UserError("story.no_version", n=to[:40], count=len(versions))
         scene = versions[chosen]
         body = {"scene": scene.id}
         await self._logs.record(played, request, "flip", body, turn=turn.id)
         values: dict[str, str | int] = {"at": chosen + 1, "count": len(versions), "n": number}
-        hush = hush_of(turn) if chosen != now else None
+        hush = hush_of(turn) if chosen != present else None
         turns = await self._messages.changed(request, played.story, turn)
         return Outcome("story.flipped", values, turns=turns, hush=hush, posts=not turn.shown_by)
 

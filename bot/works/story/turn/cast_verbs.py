@@ -101,11 +101,11 @@ class CastVerbs:
         requested = request.options.get("write")
         count = min(max(requested, 1), MOST) if isinstance(requested, int) else 1
 
-        def may(story: Story) -> None:
+        def check(story: Story) -> None:
             if len(story.cast) + count > MOST_CHARACTERS:
                 raise UserError("story.many_characters", limit=MOST_CHARACTERS)
 
-        plan = await run.step("turn", lambda: self._scene_verbs.plan_task(request, may), TurnPlan)
+        plan = await run.step("turn", lambda: self._scene_verbs.plan_task(request, check), TurnPlan)
         yield Stage("cast", say("story.invented"), answer=True)
         if plan.writer is None or plan.demo:
             yield Notice(say("story.no_inventor"))
@@ -123,12 +123,12 @@ class CastVerbs:
             answer = await self._scene_verbs.models.with_roles(plan.roles).ask(run, "writer", "cast", prompt)
             now = await self._logs.story(request.place.space, plan.story, plan.branch)
             # After a crash the first ones exist already.
-            own = {row.id for row in await self._logs.stories.of_run(request.place.space, run.id)}
+            appended = {row.id for row in await self._logs.stories.of_run(request.place.space, run.id)}
             characters = read_characters(answer.text, count)
             new = [
                 (n, character)
                 for n, character in enumerate(characters)
-                if not cast.find(now, character.name) or f"{run.id}/cast-{n}" in own
+                if not cast.find(now, character.name) or f"{run.id}/cast-{n}" in appended
             ]
             nodes = [
                 node(

@@ -43,19 +43,19 @@ class Continuation:
 
     async def run(self, run: Run) -> AsyncGenerator[Event, None]:
         request, say = run.request, words(run.request.locale)
-        begun = await run.step("turn", lambda: self._cut_scene(request), CutScene)
-        plan = begun.plan
+        cut = await run.step("turn", lambda: self._cut_scene(request), CutScene)
+        plan = cut.plan
         yield Stage("more", "")
         if plan.writer is None:
             yield Notice(say("story.needs_writer"))
             return
         yield Status(say("story.lengthening", n=plan.n))
-        added = await run.step("written", lambda: self._continue(run, begun), str)
+        added = await run.step("written", lambda: self._continue(run, cut), str)
         if not added:
             yield Text(say("story.nothing_added", n=plan.n))
             return
         yield Text(say("story.longer", n=plan.n))
-        if not begun.run:
+        if not cut.run:
             await run.begin("posted", "posted", for_all=True)
         story = await self._logs.story(request.place.space, plan.story, plan.branch)
         turn = story.turns.get(plan.turn)
@@ -65,7 +65,7 @@ class Continuation:
             and turn.shown_by
             and turn.id not in story.withdrawn_turns
         ):
-            yield scene_changed(story, turn, words_of(story, request), begun.speaker)
+            yield scene_changed(story, turn, words_of(story, request), cut.speaker)
 
     async def _cut_scene(self, request: Request) -> CutScene:
         """The scene to continue. Raises UserError if there is none."""
@@ -76,12 +76,12 @@ class Continuation:
         plan = await self._scene_verbs.plan_again(request, played, head)
         return CutScene(plan, scene.text, head.shown_by, head.stage, plan.speaker)
 
-    async def _continue(self, run: Run, begun: CutScene) -> str:
+    async def _continue(self, run: Run, cut: CutScene) -> str:
         """Ask for the rest of the scene, and store the whole as a version; returns the rest, "" for none."""
-        plan, space, writer = begun.plan, run.request.place.space, self._scene_verbs.writer
+        plan, space, writer = cut.plan, run.request.place.space, self._scene_verbs.writer
         asked = await writer.prompt_of(space, plan, await writer.lore_of(space, plan))
         task = "\n".join(plan.prompts["story_more"].fill(words=str(plan.words)))
-        later = context.follow_up(asked, begun.text, task, answer=plan.answer)
+        later = context.follow_up(asked, cut.text, task, answer=plan.answer)
         models = self._scene_verbs.models.with_roles(plan.roles)
         answer = await models.ask(run, "writer", "more", later)
         rest = answer.text.strip()
@@ -91,15 +91,15 @@ class Continuation:
         rest = WatchedScene(players(story, plan), stop=True).feed(rest, last=True).strip()
         if not rest or plan.turn in story.withdrawn_turns:  # a stop card was played meanwhile
             return ""
-        between = "\n\n" if begun.text.rstrip().endswith(ENDS) else " "
-        body: dict[str, Any] = {"text": f"{begun.text.rstrip()}{between}{rest}", "at": plan.at}
-        body |= {"run": begun.run or run.id}
+        between = "\n\n" if cut.text.rstrip().endswith(ENDS) else " "
+        body: dict[str, Any] = {"text": f"{cut.text.rstrip()}{between}{rest}", "at": plan.at}
+        body |= {"run": cut.run or run.id}
         if plan.recalled is not None:
             body["recalled"] = [[part.turns, part.start, part.chars] for part in plan.recalled]
         if plan.lore is not None:
             body["lore"] = plan.lore
-        if begun.stage != SCENE:
-            body["stage"] = begun.stage
+        if cut.stage != SCENE:
+            body["stage"] = cut.stage
         scene = node(run.id, "scene", "scene", body, turn=plan.turn)
         await self._logs.stories.append(space, plan.story, plan.branch, [scene])
         return rest

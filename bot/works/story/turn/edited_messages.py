@@ -88,7 +88,7 @@ class EditedMessages:
         """Replace the last turn's text, or ask what to do about an earlier turn; other messages are ignored."""
         request, say = run.request, words(run.request.locale)
 
-        async def doing() -> Edited:
+        async def edit() -> Edited:
             turn = await self._turn_of(request.place.space, request.answers, request)
             if turn is None or turn.reworded(request.text) == turn.reworded(turn.text):
                 return Edited()
@@ -97,11 +97,11 @@ class EditedMessages:
             edited = turn.as_edited()
             if not edited.later:  # the last turn, or one that was undone
                 await self._reword(turn, request.id, request.text)
-                now = turn.reworded(request.text)
-                edited = replace(edited, said=now["text"], character=now.get("character", ""))
+                body = turn.reworded(request.text)
+                edited = replace(edited, said=body["text"], character=body.get("character", ""))
             return edited
 
-        edited = await run.step("edited", doing, Edited)
+        edited = await run.step("edited", edit, Edited)
         if edited.talk:
             yield Stage(EDITED, "")
             yield Text(say("story.edited_talk"))
@@ -120,23 +120,23 @@ class EditedMessages:
     async def answered(self, run: Run) -> AsyncGenerator[Event, None]:
         """Carry out the answer to the question; only the first press counts."""
         request, say = run.request, words(run.request.locale)
-        way, _, branch = request.text.partition(" ")
-        if way == BRANCH:
+        answer, _, branch = request.text.partition(" ")
+        if answer == BRANCH:
             plan = await run.step("turn", lambda: self._play_on_branch(request, branch, say), TurnPlan)
             async with aclosing(self._scene_verbs.writer.scene(run, plan)) as events:
                 async for event in events:
                     yield event
-        done = await run.step("done", lambda: self._decide(request, branch, way), Edited)
-        if way == WORDS:
+        edited = await run.step("done", lambda: self._decide(request, branch, answer), Edited)
+        if answer == WORDS:
             yield Stage("reword", "")
-            yield Text(say("story.reworded_only", n=done.n))
-        *question_contents, choices = question(done, say)
-        taken_now = replace(choices, taken=0 if way == BRANCH else 1, by=request.author.name)
+            yield Text(say("story.reworded_only", n=edited.n))
+        *question_contents, choices = question(edited, say)
+        taken_now = replace(choices, taken=0 if answer == BRANCH else 1, by=request.author.name)
         yield Changed(request.answers, EDITED, "", (*question_contents, taken_now), in_place=True)
 
-    async def _decide(self, request: Request, branch: str, way: str) -> Edited:
+    async def _decide(self, request: Request, branch: str, answer: str) -> Edited:
         turn, text = await self._question_turn(request, branch)
-        if way == WORDS:
+        if answer == WORDS:
             await self._reword(turn, request.answers, text, by=request.id)
         return turn.as_edited()
 
@@ -168,8 +168,8 @@ class EditedMessages:
             raise UserError("story.edit_gone")
         if message.text.startswith(TALK):
             raise UserError("story.edited_talk")
-        own = await self._logs.stories.of_run(space, request.answers)
-        if any(not row.body or json.loads(row.body).get("by") != request.id for row in own):
+        nodes = await self._logs.stories.of_run(space, request.answers)
+        if any(not row.body or json.loads(row.body).get("by") != request.id for row in nodes):
             raise UserError("story.edit_decided")
         return turn, message.text
 
@@ -177,8 +177,8 @@ class EditedMessages:
         self, space: str, run: str, request: Request | None = None, branch: str = ""
     ) -> TurnOnBranch | None:
         """The turn that a run has added, on the branch that is played in the request's place if that has it."""
-        own = await self._logs.stories.of_run(space, run)
-        act = next((row for row in own if row.kind == "act" and row.id == row.turn and row.body), None)
+        nodes = await self._logs.stories.of_run(space, run)
+        act = next((row for row in nodes if row.kind == "act" and row.id == row.turn and row.body), None)
         row = await self._logs.stories.story(space, act.story_id) if act is not None else None
         if act is None or row is None:
             return None
@@ -199,10 +199,10 @@ class EditedMessages:
 
 
 def question(edited: Edited, say: Words) -> tuple[Text, Choices]:
-    ways = (
+    choices = (
         Choice(say("story.edited_branch"), f"/story reword {BRANCH} {edited.branch}"),
         Choice(say("story.edited_words"), f"/story reword {WORDS} {edited.branch}"),
         Choice(say("story.edited_leave"), ""),
     )
     title = Text(say("story.edited_turn", n=edited.n, later=edited.later))
-    return title, Choices(say("story.edited_how"), ways)
+    return title, Choices(say("story.edited_how"), choices)

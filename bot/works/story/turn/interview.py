@@ -73,8 +73,8 @@ class Interview:
             return
         head = story.head.id if story.head is not None else ""
         body = {"verb": request.verb, "about": name, "question": asked.question, "answer": text.strip()}
-        kept = node(run.id, "aside", "aside", body, turn=head, author=request.author.id)
-        await self._logs.stories.append(request.place.space, plan.story, plan.branch, [kept])
+        aside = node(run.id, "aside", "aside", body, turn=head, author=request.author.id)
+        await self._logs.stories.append(request.place.space, plan.story, plan.branch, [aside])
         more = Choice(
             say("story.button_interview"),
             f"/story interview --character {escaped(name)}",

@@ -71,11 +71,11 @@ class Outlines:
         requested = request.options.get("write")
         count = min(max(requested, 1), MOST) if isinstance(requested, int) else 1
 
-        def may(story: Story) -> None:
+        def check(story: Story) -> None:
             if len(state.chapters(story)) >= CHAPTERS:
                 raise UserError("story.many_chapters", limit=CHAPTERS)
 
-        plan = await run.step("turn", lambda: self._scene_verbs.plan_task(request, may), TurnPlan)
+        plan = await run.step("turn", lambda: self._scene_verbs.plan_task(request, check), TurnPlan)
         if plan.writer is None or plan.demo:
             yield Stage("chapter", "")
             yield Notice(say("story.no_outliner"))
@@ -122,10 +122,10 @@ class Outlines:
         requested = request.options.get("write")
         count = min(max(requested, arc.ACTS), arc.MOST) if isinstance(requested, int) else arc.ACTS
 
-        def may(story: Story) -> None:
+        def check(story: Story) -> None:
             may_change(story, request)
 
-        plan = await run.step("turn", lambda: self._scene_verbs.plan_task(request, may), TurnPlan)
+        plan = await run.step("turn", lambda: self._scene_verbs.plan_task(request, check), TurnPlan)
         if plan.writer is None or plan.demo:
             yield Stage("arc", "")
             yield Notice(say("story.no_arc_writer"))

@@ -78,14 +78,14 @@ class Questions:
         """Offer to the person alone what their character could do or say now, to be played or changed first."""
         request, say = run.request, words(run.request.locale)
 
-        async def wanted() -> tuple[TurnPlan, str]:
+        async def planned() -> tuple[TurnPlan, str]:
             played = await self._logs.played(request)
             if played.story.head is None:
                 raise UserError("story.nothing_yet")
             plan = await self._scene_verbs.plan(request, played, played.story.head.id, played.story.seq)
             return plan, own_character(played.story, request.author) or request.author.name
 
-        plan, name = await run.step("turn", wanted, tuple[TurnPlan, str])
+        plan, name = await run.step("turn", planned, tuple[TurnPlan, str])
         yield Stage("suggestions", say("story.suggested", name=name), answer=True)
         if plan.writer is None:
             yield Notice(say("story.needs_writer"))
@@ -96,12 +96,12 @@ class Questions:
             plan, "story_suggest", ANSWER_WORDS, count=str(SUGGESTIONS), name=character, about=about
         )
 
-        async def thought_of() -> list[str]:
+        async def suggested() -> list[str]:
             models = self._scene_verbs.models.with_roles(plan.roles)
             answer = await models.ask(run, "writer", "suggestions", context.prompt(story, frame))
             return read_choices(answer.text, SUGGESTIONS)
 
-        suggestions = await run.step("suggestions", thought_of, list[str])
+        suggestions = await run.step("suggestions", suggested, list[str])
         if not suggestions:
             yield Text(say("story.no_suggestions"))
             return
@@ -132,12 +132,12 @@ class Questions:
         """Offer ideas for a new story or, in a story, for what could happen next, which the story's log keeps."""
         request, say = run.request, words(run.request.locale)
 
-        async def begun() -> TurnPlan:
+        async def planned() -> TurnPlan:
             if (played := await self._logs.played_in(request.place)) is None or played.story.head is None:
                 return await self._scene_verbs.plan(request, None, "", 0)
             return await self._scene_verbs.plan(request, played, played.story.head.id, played.story.seq)
 
-        plan = await run.step("turn", begun, TurnPlan)
+        plan = await run.step("turn", planned, TurnPlan)
         yield Stage("ideas", say("story.ideas"), answer=True)
         if plan.writer is None:
             yield Notice(say("story.needs_writer"))
@@ -194,10 +194,10 @@ class Questions:
         yield Choices(say("story.idea_begin"), lines)
         # Without a story that keeps them, the window holds the ideas to continue from.
         filled = "" if plan.story else "\n".join(lines_of)[:FILLED_CHARS]
-        on = Choice(
+        further = Choice(
             say("story.button_further"), "/story ideas --further", say("story.further_ask"), filled=filled
         )
-        yield Choices("", (on,))
+        yield Choices("", (further,))
 
     async def prompts(self, run: Run) -> AsyncGenerator[Event, None]:
         """The writer's prompts for the last scene and its choices, and the extractor's, for the bot's operator.

@@ -83,9 +83,9 @@ class Recap:
             yield Text(say("story.recap_corrected"))
             return
         whole = request.verb == "recap" and not request.text.strip() and not request.options.get("words")
-        if whole and (kept := await run.step("so_far", lambda: self._so_far(request), list[str])):
-            yield Stage("recap", kept[0])
-            yield Text("\n\n".join(kept[1:]))
+        if whole and (summary := await run.step("so_far", lambda: self._so_far(request), list[str])):
+            yield Stage("recap", summary[0])
+            yield Text("\n\n".join(summary[1:]))
             yield Notice(say("story.recap_ways"))
             return
         since = await run.step("since", lambda: self._since(request), RecapRange)
@@ -158,11 +158,11 @@ class Recap:
             yield Text("\n\n> … " + " ".join(last.split()))
         if name:
             yield Text("\n\n" + say("story.nudge_whose", name=name))
-        how = (
+        buttons = (
             Choice(say("story.button_continue"), "/story continue"),
             Choice(say("story.button_recap"), "/story recap"),
         )
-        yield Choices("", how)
+        yield Choices("", buttons)
 
     async def _since(self, request: Request) -> RecapRange:
         """The range that the request asks for. Raises UserError."""
@@ -179,13 +179,13 @@ class Recap:
                     raise UserError("story.no_scene", n=number, count=story.length)
                 return RecapRange(plan, number)
         if request.verb == "missed" or OWN_TURN.fullmatch(plain):
-            own = [
+            own_turns = [
                 at for at, turn in enumerate(story.current_turns, 1) if turn.act.author == request.author.id
             ]
-            if request.verb == "missed" and own and own[-1] == story.length:
+            if request.verb == "missed" and own_turns and own_turns[-1] == story.length:
                 raise UserError("story.nothing_missed")
             # For the player of the last turn, everything new came before it.
-            return RecapRange(plan, min(own[-1] + 1, story.length) if own else 1)
+            return RecapRange(plan, min(own_turns[-1] + 1, story.length) if own_turns else 1)
         if not plain:
             return RecapRange(plan)
         zone = await self._zone(request)

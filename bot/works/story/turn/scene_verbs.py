@@ -90,7 +90,7 @@ class SceneVerbs:
 
     async def run(self, run: Run) -> AsyncGenerator[Event, None]:
         request, say = run.request, words(run.request.locale)
-        take = {
+        plans = {
             "start": self._start,
             "retry": self._retry,
             "act": self._act,
@@ -98,7 +98,7 @@ class SceneVerbs:
             "continue": self._act,
             "end": self._act,
         }[request.verb]
-        plan = await run.step("turn", lambda: take(request), TurnPlan)
+        plan = await run.step("turn", lambda: plans(request), TurnPlan)
         if plan.intent:
             yield Stage(SCENE, "")
             yield Text(say("story.intent"))

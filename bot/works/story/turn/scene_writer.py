@@ -186,12 +186,12 @@ class SceneWriter:
             space, plan.story, story, text, plan.lore_near, self._settings.lore_likeness
         )
 
-    async def _recall_scenes(self, run: Run, plan: TurnPlan, told: Collection[str]) -> list[Excerpt]:
-        """The past scenes that are relevant to the turn, except those that the prompt includes anyway (`told`)."""
+    async def _recall_scenes(self, run: Run, plan: TurnPlan, in_prompt: Collection[str]) -> list[Excerpt]:
+        """Excerpts of past scenes that are relevant to the turn, except of the turns that are in the prompt anyway."""
         space = run.request.place.space
         story = await self._logs.story(space, plan.story, plan.branch, plan.at)
         turn = story.turns[plan.turn]
-        without = {turn.id, *told, *story.hidden}
+        without = {turn.id, *in_prompt, *story.hidden}
         if turn.act.speaker:  # a character knows only the scenes where it was present
             without |= turns_unknown_to(story, turn.act.speaker)
         query = query_of(story, turn, self._recall)

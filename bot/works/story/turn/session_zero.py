@@ -66,41 +66,43 @@ class SessionZero:
 
     async def run(self, run: Run) -> AsyncGenerator[Event, None]:
         request, say = run.request, words(run.request.locale)
-        now = await run.step("zero", lambda: self._progress(request, say), Progress)
-        if now.shown_by and now.shown_by != run.id:
-            text = f"{say(f'story.zero_{now.before}')}\n\n{now.said}".strip()
-            title = say("story.zero", n=_number(now.before), of=len(STEPS))
-            yield Changed(now.shown_by, f"zero-{now.before}", title, (Text(text),), in_place=True)
-        if now.act:
-            plan = await run.step("turn", lambda: self._opening_plan(request, now), TurnPlan)
+        progress = await run.step("zero", lambda: self._progress(request, say), Progress)
+        if progress.shown_by and progress.shown_by != run.id:
+            text = f"{say(f'story.zero_{progress.before}')}\n\n{progress.said}".strip()
+            title = say("story.zero", n=_number(progress.before), of=len(STEPS))
+            yield Changed(progress.shown_by, f"zero-{progress.before}", title, (Text(text),), in_place=True)
+        if progress.act:
+            plan = await run.step("turn", lambda: self._opening_plan(request, progress), TurnPlan)
             async with aclosing(self._scene_verbs.writer.scene(run, plan)) as events:
                 async for event in events:
                     yield event
             return
-        yield Stage(f"zero-{now.next}", say("story.zero", n=_number(now.next), of=len(STEPS)))
-        story = await self._logs.story(request.place.space, now.story, now.branch)
-        if now.next == BEGIN:
+        yield Stage(f"zero-{progress.next}", say("story.zero", n=_number(progress.next), of=len(STEPS)))
+        story = await self._logs.story(request.place.space, progress.story, progress.branch)
+        if progress.next == BEGIN:
             yield Text("\n".join([*_summary(story, say), "", say("story.zero_begin")]).strip())
         else:
-            so_far = _earlier_answer(story, now.next, say)
-            yield Text(say(f"story.zero_{now.next}"))
+            so_far = _earlier_answer(story, progress.next, say)
+            yield Text(say(f"story.zero_{progress.next}"))
             yield Text(f"\n\n{say('story.zero_so_far', text=so_far)}" if so_far else "")
-        known = await run.step("templates", self._template_titles, dict) if now.next == SHEETS else {}
+        titles = await run.step("templates", self._template_titles, dict) if progress.next == SHEETS else {}
         locale = request.locale
         yield Choices(
-            "", _buttons(now.next, say, {by_locale[locale]: name for name, by_locale in known.items()})
+            "", _buttons(progress.next, say, {by_locale[locale]: name for name, by_locale in titles.items()})
         )
 
     async def _template_titles(self) -> dict[str, dict[str, str]]:
-        known = await templates(self._scene_verbs.settings.sheets)
-        return {name: tree["title"] for name, tree in known.items()}
+        trees = await templates(self._scene_verbs.settings.sheets)
+        return {name: tree["title"] for name, tree in trees.items()}
 
-    async def _opening_plan(self, request: Request, now: Progress) -> TurnPlan:
-        row = await self._logs.stories.story(request.place.space, now.story)
+    async def _opening_plan(self, request: Request, progress: Progress) -> TurnPlan:
+        row = await self._logs.stories.story(request.place.space, progress.story)
         if row is None:
             raise UserError("story.none_here")
-        story = await self._logs.story(request.place.space, now.story, now.branch, now.at)
-        return await self._scene_verbs.plan(request, PlayedStory(row, now.branch, story), now.act, now.at)
+        story = await self._logs.story(request.place.space, progress.story, progress.branch, progress.at)
+        return await self._scene_verbs.plan(
+            request, PlayedStory(row, progress.branch, story), progress.act, progress.at
+        )
 
     async def _progress(self, request: Request, say: Words) -> Progress:
         """Begin, or store an answer. Raises UserError."""
@@ -112,31 +114,31 @@ class SessionZero:
             return await self._new(request)
         await check_rating(played.story, request, self._adults)
         story, text = played.story, request.text.strip()
-        now, shown_by = str(story.settings["zero"]), str(story.settings.get("zero_run") or "")
+        asked, shown_by = str(story.settings["zero"]), str(story.settings.get("zero_run") or "")
         # A button of a question that is already answered, or of another table.
-        if step and (step != now or request.answers not in ("", shown_by)):
+        if step and (step != asked or request.answers not in ("", shown_by)):
             raise UserError("story.zero_answered")
         nodes: list[Node] = []
-        skips = bool(request.options.get("skip")) or (now != BEGIN and meant(text, "skip", "none") != "")
+        skips = bool(request.options.get("skip")) or (asked != BEGIN and meant(text, "skip", "none") != "")
         if request.options.get("back"):
-            following, line = _before(now), f"← {say('story.zero_left')}"
-        elif now == BEGIN:
+            following, line = _before(asked), f"← {say('story.zero_left')}"
+        elif asked == BEGIN:
             if step or meant(text, "yes", "go"):
                 return await self._open(request, played, shown_by)
             following, line = BEGIN, ""
         elif skips or text:
-            nodes = [] if skips else await self._answer(request, now, text, say)
+            nodes = [] if skips else await self._answer(request, asked, text, say)
             answered = {name for part in nodes for name in _answered_steps(part)}
-            following = _next(story, now, answered)
+            following = _next(story, asked, answered)
             said = text if text and not skips else say("story.zero_skipped")
             line = f"✓ {said} · {harmless(request.author.name)}"
         else:  # ask the question again, as after a week
-            following, line = now, ""
+            following, line = asked, ""
         where = {"zero": following, "zero_run": request.id}
         await self._logs.append(
             played, *nodes, node(request.id, "zero", "set", where, author=request.author.id)
         )
-        return Progress(played.row.id, played.branch, following, now, shown_by, line)
+        return Progress(played.row.id, played.branch, following, asked, shown_by, line)
 
     async def _new(self, request: Request) -> Progress:
         """Begin a story without scenes; questions that the request already answers are not asked."""
@@ -151,18 +153,16 @@ class SessionZero:
         await self._logs.stories.create(spot(request.place), request.id, title, request.author.id)
         row = await self._logs.stories.story(space, request.id)
         assert row is not None, "it was made just now"
-        following = _next(
-            Story(), "", {name_answered for part in nodes for name_answered in _answered_steps(part)}
-        )
+        following = _next(Story(), "", {answered for part in nodes for answered in _answered_steps(part)})
         optional = {name: options[name] for name in ("genre", "view", "length") if options.get(name)}
-        where = {
+        settings = {
             "zero": following,
             "zero_run": request.id,
             "gm": request.author.id,
             "language": request.locale,
         }
-        where |= optional
-        settings_node = node(request.id, "zero", "set", where, author=request.author.id)
+        settings |= optional
+        settings_node = node(request.id, "zero", "set", settings, author=request.author.id)
         await self._logs.append(PlayedStory(row, row.id, Story()), *nodes, settings_node)
         return Progress(row.id, row.id, following)
 

@@ -133,7 +133,7 @@ class Trials:
             yield Notice(say("story.finish_refusal" if finish == "refusal" else "story.nothing_written"))
             return
 
-        async def kept() -> int:
+        async def stored() -> int:
             played = await self._screen.played(request)
             n = next_number(played.story)
             about = request.text.strip() or say("story.button_continue")
@@ -142,7 +142,7 @@ class Trials:
             await self._logs.append(played, screen_node(request, "trial", body))
             return n
 
-        n = await run.step("kept", kept, int)
+        n = await run.step("kept", stored, int)
         yield Notice(say("story.trial_kept", n=n))
         again = f"/story try -- {request.text.strip()}" if request.text.strip() else "/story try"
         yield Choices(
@@ -176,8 +176,8 @@ class Trials:
     async def play(self, run: Run) -> AsyncGenerator[Event, None]:
         """Play a trial where the story is played; shows nothing if the story has continued since the press."""
         request = run.request
-        begun = await run.step("turn", lambda: self._begin(request), PlayedTrial)
-        if (plan := begun.plan) is None:
+        played_trial = await run.step("turn", lambda: self._begin(request), PlayedTrial)
+        if (plan := played_trial.plan) is None:
             return
         story = await self._logs.story(request.place.space, plan.story, plan.branch)
         say, turn = words_of(story, request), story.turns[plan.turn]
