@@ -186,7 +186,7 @@ class Served:
 
     async def scene(self, place: str) -> dict[str, Any]:
         """The run of the buttons of a place's current scene."""
-        played = await self.app.works["story"].logs.here(Place(**json.loads(place)))  # type: ignore[attr-defined]
+        played = await self.app.works["story"].logs.played_in(Place(**json.loads(place)))  # type: ignore[attr-defined]
         return {"text": present_buttons_owner(played.story, played.row.id)}
 
     async def press(self, request: str) -> dict[str, Any]:
