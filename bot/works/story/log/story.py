@@ -160,6 +160,23 @@ class Story:
         return self.turns[self.path[self.length - 1]] if self.length else None
 
     @property
+    def head_id(self) -> str:
+        """The id of the last turn that counts; "" before the first."""
+        return self.path[self.length - 1] if self.length else ""
+
+    def turn_showing(self, scene: str) -> Turn | None:
+        """The turn that counts whose version that counts is this one; None for none."""
+        turns = (turn for turn in self.current_turns if turn.scene is not None and turn.scene.id == scene)
+        return next(turns, None)
+
+    def shown_turn(self, id: str) -> Turn | None:
+        """The turn, if a message shows its scene and no stop card has withdrawn it; otherwise None."""
+        turn = self.turns.get(id)
+        if turn is None or turn.scene is None or not turn.shown_by or id in self.withdrawn_turns:
+            return None
+        return turn
+
+    @property
     def redo_turn(self) -> Turn | None:
         """The turn that a redo would restore; None for none."""
         return self.turns[self.path[self.length]] if self.length < len(self.path) else None

@@ -59,8 +59,7 @@ class InitiativeVerbs:
         story, now = played.story, played.story.initiative
         self._check_may(story, now, step, rest, request.author)
         then = _after_step(story, now, step, rest)
-        head = story.head.id if story.head is not None else ""
-        nodes = nodes_of(request, story, then, head, ends=now if step == "next" else None)
+        nodes = nodes_of(request, story, then, story.head_id, ends=now if step == "next" else None)
         await self._logs.append(played, *nodes)
         after = await self._logs.played_in(request.place)
         if not then.order or after is None:

@@ -85,8 +85,7 @@ class SheetVerbs:
         played = await self._logs.writable(request, asks=False)
         story = played.story
         number, _, scene_id = request.text.strip().partition(" ")
-        turns = (turn for turn in story.current_turns if turn.scene is not None and turn.scene.id == scene_id)
-        turn = next(turns, None)
+        turn = story.turn_showing(scene_id)
         if turn is None or turn.scene is None:
             raise UserError("story.gone")
         applies = number != "0"

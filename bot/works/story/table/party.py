@@ -22,6 +22,7 @@ from bot.works.story.world.order import (
     last_player_turn,
     mode_of,
     next_in_order,
+    skip_body,
     skipped_turns,
 )
 from storage.schedules import ScheduleRow
@@ -163,8 +164,7 @@ class Party:
 
     async def _skip(self, run: Run, played: PlayedStory) -> tuple[str, str] | None:
         """Store that the awaited player is skipped; returns whose turn it is then."""
-        body = {"passed": {"after": last_player_turn(played.story), "count": skipped_turns(played.story) + 1}}
-        await self._logs.append(played, node(run.id, "set", "set", body))
+        await self._logs.append(played, node(run.id, "set", "set", skip_body(played.story)))
         now = await self._logs.played_in(run.request.place)
         return next_in_order(now.story) if now is not None else None
 

@@ -25,11 +25,10 @@ from bot.works.story.table.versions import Versions
 from bot.works.story.world import cast, to_come
 from bot.works.story.world.order import (
     is_at_table,
-    last_player_turn,
     may_lead,
     mode_of,
     next_in_order,
-    skipped_turns,
+    skip_body,
 )
 
 if TYPE_CHECKING:
@@ -102,14 +101,8 @@ class Table:
         for shown in done.turns:
             if (played := await self._logs.played_in(request.place)) is None:
                 return
-            story, turn = played.story, played.story.turns.get(shown.turn)
-            if (
-                turn is not None
-                and turn.scene is not None
-                and turn.shown_by
-                and turn.id not in story.withdrawn_turns
-            ):
-                by = request.author.name
+            story, by = played.story, request.author.name
+            if (turn := story.shown_turn(shown.turn)) is not None:
                 yield scene_changed(story, turn, words_of(story, request), shown.speaker, by=by)
 
     async def _has_scene(self, request: Request) -> bool:
@@ -178,8 +171,7 @@ class Table:
             raise UserError("story.nobody_waits")
         if request.author.id != expected[0] and not may_lead(played.story, request.author):
             raise UserError("story.only_gm_passes", name=expected[1])
-        body = {"passed": {"after": last_player_turn(played.story), "count": skipped_turns(played.story) + 1}}
-        await self._logs.record(played, request, "set", body)
+        await self._logs.record(played, request, "set", skip_body(played.story))
         now = await self._logs.played_in(request.place)
         following = next_in_order(now.story) if now is not None else None
         return Outcome("story.passed", {"name": expected[1], "next": following[1] if following else "?"})

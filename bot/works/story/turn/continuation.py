@@ -58,13 +58,7 @@ class Continuation:
         if not cut.run:
             await run.begin("posted", "posted", for_all=True)
         story = await self._logs.story(request.place.space, plan.story, plan.branch)
-        turn = story.turns.get(plan.turn)
-        if (
-            turn is not None
-            and turn.scene is not None
-            and turn.shown_by
-            and turn.id not in story.withdrawn_turns
-        ):
+        if (turn := story.shown_turn(plan.turn)) is not None:
             yield scene_changed(story, turn, words_of(story, request), cut.speaker)
 
     async def _cut_scene(self, request: Request) -> CutScene:

@@ -71,9 +71,8 @@ class Interview:
                     yield Notice(say(f"rules.finish_{piece.finish}"), retry=piece.finish == "cut")
         if not text.strip():
             return
-        head = story.head.id if story.head is not None else ""
         body = {"verb": request.verb, "about": name, "question": asked.question, "answer": text.strip()}
-        aside = node(run.id, "aside", "aside", body, turn=head, author=request.author.id)
+        aside = node(run.id, "aside", "aside", body, turn=story.head_id, author=request.author.id)
         await self._logs.stories.append(request.place.space, plan.story, plan.branch, [aside])
         more = Choice(
             say("story.button_interview"),

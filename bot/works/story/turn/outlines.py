@@ -81,7 +81,6 @@ class Outlines:
             yield Notice(say("story.no_outliner"))
             return
         story = await self._logs.story(request.place.space, plan.story, plan.branch, plan.at)
-        turn = story.head.id if story.head is not None else ""
         about = untrusted.data(request.text[:ABOUT_CHARS])
         frame = frame_for(plan, "story_chapter", WORDS * (count + 6), count=str(count), about=about)
         prompt = context.prompt(story, frame)
@@ -100,7 +99,7 @@ class Outlines:
                 body["scene"] = story.head.scene.id
             body |= outline.fields | {name: text[:TEXT_CHARS] for name, text in fields_given.items()}
             author = request.author.id if fields_given else ""
-            chapter_node = node(run.id, "chapter", "chapter", body, turn=turn, author=author)
+            chapter_node = node(run.id, "chapter", "chapter", body, turn=story.head_id, author=author)
             await self._logs.stories.append(request.place.space, plan.story, plan.branch, [chapter_node])
             return True
 
@@ -135,13 +134,12 @@ class Outlines:
         prompt = context.prompt(
             story, frame_for(plan, "story_arc", WORDS * count, count=str(count), about=about)
         )
-        turn = story.head.id if story.head is not None else ""
 
         async def outlined() -> bool:
             models = self._scene_verbs.models.with_roles(plan.roles)
             completion = await models.ask(run, "writer", "arc", prompt)
             if milestones := arc.read(completion.text, 0)[:count]:
-                nodes = arc_nodes(story, milestones, run.id, turn)
+                nodes = arc_nodes(story, milestones, run.id, story.head_id)
                 await self._logs.stories.append(request.place.space, plan.story, plan.branch, nodes)
             return bool(milestones)
 

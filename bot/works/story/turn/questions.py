@@ -158,8 +158,7 @@ class Questions:
             if plan.story and (ideas := thought.ideas):
                 lines = "\n".join(f"- {idea}" for idea in ideas)
                 body = {"verb": request.verb, "about": "", "question": about, "answer": lines}
-                head = story.head.id if story.head is not None else ""
-                nodes = [node(run.id, "aside", "aside", body, turn=head, author=request.author.id)]
+                nodes = [node(run.id, "aside", "aside", body, turn=story.head_id, author=request.author.id)]
                 nodes += [
                     node(run.id, f"idea-{n}", "idea", {"id": f"{run.id}/{n}", "text": idea})
                     for n, idea in enumerate(ideas)

@@ -25,9 +25,9 @@ async def arc(logs: Logs, request: Request, say: Words) -> Answer:
     if not (text := request.text.strip()):
         return arc_answer((await logs.played(request)).story, request, say)
     played = await logs.writable(request, asks=False)
-    story, head, author = played.story, played.story.head, request.author.id
+    story, turn, author = played.story, played.story.head_id, request.author.id
     may_change(story, request)
-    turn, (typed, colon, said) = head.id if head is not None else "", text.partition(":")
+    typed, colon, said = text.partition(":")
     number = int(typed[:9]) if colon and typed.isascii() and typed.strip().isdecimal() else 0
     if colon and typed.strip().isdecimal() and not 1 <= number <= len(story.arc):
         raise UserError("story.no_milestone", n=number, count=len(story.arc))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from bot.works.story.log.story import Story
 
@@ -111,6 +111,11 @@ def skipped_turns(story: Story) -> int:
         if (last := last_player_turn(story)) and stored.get("after") == last
         else 0
     )
+
+
+def skip_body(story: Story) -> dict[str, Any]:
+    """The body of the node that skips the player for whom the story waits."""
+    return {"passed": {"after": last_player_turn(story), "count": skipped_turns(story) + 1}}
 
 
 def last_player_turn(story: Story) -> str:

@@ -142,12 +142,7 @@ class WorldVerbs:
         """Settle the flags of a scene, so that it is no longer flagged."""
         played = await self._logs.writable(request, asks=False)
         scene_id = request.text.strip()
-        turns = (
-            turn
-            for turn in played.story.current_turns
-            if turn.scene is not None and turn.scene.id == scene_id
-        )
-        if (turn := next(turns, None)) is None:
+        if (turn := played.story.turn_showing(scene_id)) is None:
             raise UserError("story.gone")
         if settled := _settling_nodes(request, turn):
             await self._logs.append(played, *settled)
@@ -231,9 +226,9 @@ class WorldVerbs:
         event = _event(played.story, event_key) if event_key and answer else None
         if event is None:
             raise UserError("story.tick_how")
-        head, happened = played.story.head, answer == "yes"
+        happened = answer == "yes"
         body = {"event": event.id, "happened": happened}
-        await self._logs.record(played, request, "ticked", body, turn=head.id if head is not None else "")
+        await self._logs.record(played, request, "ticked", body, turn=played.story.head_id)
         # An event that is open again is to come, so it is not named here.
         return Answer(text=say("story.ticked", event=event.text) if happened else say("story.unticked"))
 
@@ -243,9 +238,8 @@ class WorldVerbs:
             return _threads((await self._logs.played(request)).story, say)
         played = await self._logs.writable(request, asks=False)
         thread = threads.parse_change(played.story, request.text, request.id)
-        head = played.story.head
         body = {"id": thread.id, "text": thread.text, "open": thread.open}
-        await self._logs.record(played, request, "thread", body, turn=head.id if head is not None else "")
+        await self._logs.record(played, request, "thread", body, turn=played.story.head_id)
         key = "story.thread_open" if thread.open else "story.thread_closed"
         return Answer(text=say(key, thread=thread.text))
 
@@ -272,7 +266,7 @@ class WorldVerbs:
         if title and (chapter is None or title.casefold() != chapter.title.casefold()):
             if len(chapters) >= CHAPTERS:
                 raise UserError("story.many_chapters", limit=CHAPTERS)
-            id, turn = request.id, story.head.id if story.head is not None else ""
+            id, turn = request.id, story.head_id
             body: dict[str, Any] = {"id": id, "title": title}
         elif chapter is not None:
             id, turn = chapter.id, chapter.turn
