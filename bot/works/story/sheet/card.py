@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from bot.markdown import harmless
 from bot.works.story.sheet.sheet import Sheet, number, things
-from bot.works.story.sheet.template import name_key
+from bot.works.story.sheet.template import plain_name
 
 if TYPE_CHECKING:
     from bot.words import Words
@@ -78,7 +78,7 @@ def result(change: Change, sheet: Sheet, locale: str) -> str:
         return f"{'+' if change.on else '-'}{harmless(change.field)}"
     field = sheet.template.field(change.field)
     if field is None:
-        key = name_key(change.field)
+        key = plain_name(change.field)
         return f"{harmless(change.field)} {number(sheet.values.get(key, 0), sheet.most.get(key))}"
     value = sheet.score(field)
     if field.group == "counters":

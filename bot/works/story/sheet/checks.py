@@ -8,7 +8,7 @@ from typing import Final
 
 from bot.works.story.log.story import Story
 from bot.works.story.sheet.sheet import Sheet, sheet_of
-from bot.works.story.sheet.template import name_key
+from bot.works.story.sheet.template import plain_name
 
 Results = tuple[tuple[int, Mapping[str, str]], ...]
 SAVE: Final = "-save"
@@ -43,8 +43,8 @@ class Checks:
         if save and field is not None:
             field = template.fields.get(f"{field.key}{SAVE}", field)
         if field is None:
-            value = sheet.values.get(name_key(name)) if not save else None
-            return None if value is None else Check(sheet.things[name_key(name)], template.dice, value)
+            value = sheet.values.get(plain_name(name)) if not save else None
+            return None if value is None else Check(sheet.things[plain_name(name)], template.dice, value)
         title = field.names.get(self.locale, field.key)
         if template.check == "under":
             score = sheet.score(field)

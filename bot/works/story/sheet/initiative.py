@@ -12,7 +12,7 @@ from bot.events import Author, UserError
 from bot.works.story.log.turn import Change, Fighter, Initiative
 from bot.works.story.sheet.checks import Checks
 from bot.works.story.sheet.sheet import sheets
-from bot.works.story.sheet.template import LARGEST, name_key
+from bot.works.story.sheet.template import LARGEST, plain_name
 from bot.works.story.world.order import leader, members
 from bot.works.story.world.selves import selves
 
@@ -37,8 +37,8 @@ def fighters(story: Story, typed: str) -> list[Fighter]:
     for part in parts[: MOST + 1]:
         match = _FIGHTER.fullmatch(part)
         assert match is not None, "a name matches any text"
-        key = name_key(match["name"])
-        name = next((character for character in story.cast if name_key(character) == key), match["name"])
+        key = plain_name(match["name"])
+        name = next((character for character in story.cast if plain_name(character) == key), match["name"])
         if len(name) > NAME_CHARS:
             raise UserError("story.initiative_how")
         if match["number"] and not match["sign"]:
@@ -52,7 +52,7 @@ def fighters(story: Story, typed: str) -> list[Fighter]:
 
 def modifier(story: Story, name: str) -> int:
     """A character's modifier for initiative: the sheet's field "initiative", or else "dex", or 0."""
-    if (sheet := sheets(story).get(name_key(name))) is None:
+    if (sheet := sheets(story).get(plain_name(name))) is None:
         return 0
     checks = (Checks(sheet).check(field) for field in ("initiative", "dex"))
     return next((check.modifier for check in checks if check is not None), 0)
@@ -71,13 +71,13 @@ def first_round(order: Sequence[Fighter]) -> Initiative:
 
 def add(now: Initiative, new: Sequence[Fighter]) -> Initiative:
     """The fight with these fighters added, or with their new initiative if they are in it already. Raises UserError."""
-    acting_key = name_key(acting(now).name)
-    names = {name_key(fighter.name) for fighter in new}
-    others = [fighter for fighter in now.order if name_key(fighter.name) not in names]
+    acting_key = plain_name(acting(now).name)
+    names = {plain_name(fighter.name) for fighter in new}
+    others = [fighter for fighter in now.order if plain_name(fighter.name) not in names]
     order = first_round([*others, *new]).order
     if len(order) > MOST:
         raise UserError("story.initiative_many", limit=MOST)
-    at = next((n for n, fighter in enumerate(order) if name_key(fighter.name) == acting_key), 0)
+    at = next((n for n, fighter in enumerate(order) if plain_name(fighter.name) == acting_key), 0)
     return replace(now, order=order, at=at)
 
 
@@ -99,7 +99,9 @@ def delay(now: Initiative) -> Initiative:
 
 def remove(now: Initiative, name: str) -> Initiative:
     """The fight without this fighter. Raises UserError for an unknown name."""
-    index = next((n for n, fighter in enumerate(now.order) if name_key(fighter.name) == name_key(name)), None)
+    index = next(
+        (n for n, fighter in enumerate(now.order) if plain_name(fighter.name) == plain_name(name)), None
+    )
     if index is None:
         names = ", ".join(fighter.name for fighter in now.order)
         raise UserError("story.initiative_nobody", name=name[:NAME_CHARS], names=names)
@@ -136,7 +138,7 @@ def may_act(story: Story, author: Author) -> bool:
 
 def changes_at_end(story: Story, character: str) -> list[Change]:
     """The changes to a character's sheet at the end of its turn: conditions with a duration lose one round."""
-    sheet = sheets(story).get(name_key(character))
+    sheet = sheets(story).get(plain_name(character))
     return [
         Change(condition.name, on=condition.rounds > 1, rounds=max(0, condition.rounds - 1))
         for condition in (sheet.conditions.values() if sheet is not None else ())

@@ -10,7 +10,7 @@ from bot.works.story.log.story import Story
 from bot.works.story.log.turn import Change
 from bot.works.story.sheet.changes import MOST, is_lasting, parse
 from bot.works.story.sheet.sheet import Sheet, sheets
-from bot.works.story.sheet.template import name_key
+from bot.works.story.sheet.template import plain_name
 
 if TYPE_CHECKING:
     from bot.words import Words
@@ -35,7 +35,7 @@ def proposals(story: Story, found: Iterable[FoundChange], say: Words) -> list[di
     """
     by_name, changes_of = sheets(story), dict[str, list[Change]]()
     for finding in found:
-        key = name_key(finding.character)
+        key = plain_name(finding.character)
         if key not in by_name:
             continue
         changes = changes_of.setdefault(key, [])
@@ -62,7 +62,7 @@ def _is_possible(change: Change, sheet: Sheet) -> bool:
     """Whether a scene may make the change, and the change makes a difference."""
     if is_lasting(change, sheet.template) or change.most is not None or change.by == 0:
         return False
-    return change.on is None or change.on != (name_key(change.field) in sheet.conditions)
+    return change.on is None or change.on != (plain_name(change.field) in sheet.conditions)
 
 
 def worded(change: Change, sheet: Sheet, locale: str) -> str:

@@ -9,7 +9,7 @@ from typing import Final
 from bot import untrusted
 from bot.works.story.log.story import Story
 from bot.works.story.log.turn import Change
-from bot.works.story.sheet.template import LARGEST, RULES, Field, Template, from_log, name_key
+from bot.works.story.sheet.template import LARGEST, RULES, Field, Template, from_log, plain_name
 
 PROMPT_FACTS: Final = 40
 """The maximum number of things, conditions and counters of a sheet that the writer gets."""
@@ -25,9 +25,9 @@ class Condition:
 
 @dataclass(slots=True)
 class Sheet:
-    """A character's numbers. `values` and their maxima `most` are by a field's key, or by the `name_key` of a thing.
+    """A character's numbers. `values` and their maxima `most` are by a field's key, or by the `plain_name` of a thing.
 
-    `things` are the typed names of things, and `conditions` the conditions, by `name_key`.
+    `things` are the typed names of things, and `conditions` the conditions, by `plain_name`.
     """
 
     name: str
@@ -58,7 +58,9 @@ class Sheet:
     def apply(self, change: Change) -> None:
         """Apply a change; values are brought into their ranges."""
         field = self.template.field(change.field)
-        key, most = (field.key, self.maximum(field)) if field is not None else (name_key(change.field), None)
+        key, most = (
+            (field.key, self.maximum(field)) if field is not None else (plain_name(change.field), None)
+        )
         if change.on is not None:
             if change.on:
                 self.conditions[key] = Condition(change.field, max(0, min(change.rounds, LARGEST)))
@@ -82,10 +84,10 @@ def template_of(story: Story) -> Template:
 
 
 def sheets(story: Story) -> dict[str, Sheet]:
-    """The sheets of the characters whose numbers somebody has set, by `name_key`."""
+    """The sheets of the characters whose numbers somebody has set, by `plain_name`."""
     template, by_name = template_of(story), dict[str, Sheet]()
     for node in story.counting_changes:
-        key = name_key(node.name)
+        key = plain_name(node.name)
         if node.removed:
             by_name.pop(key, None)
             continue
@@ -97,7 +99,7 @@ def sheets(story: Story) -> dict[str, Sheet]:
 
 def sheet_of(story: Story, name: str) -> Sheet:
     """A character's sheet; if it has none, one with the template's initial values."""
-    return sheets(story).get(name_key(name)) or Sheet(name, template_of(story))
+    return sheets(story).get(plain_name(name)) or Sheet(name, template_of(story))
 
 
 def as_prompt(story: Story) -> str:

@@ -22,7 +22,7 @@ from bot.works.story.sheet import changes as typed
 from bot.works.story.sheet.card import card, line, result
 from bot.works.story.sheet.proposals import body as body_of
 from bot.works.story.sheet.sheet import Sheet, sheet_of, sheets, template_of
-from bot.works.story.sheet.template import RULES, from_log, name_key, templates
+from bot.works.story.sheet.template import RULES, from_log, plain_name, templates
 from bot.works.story.world import cast
 from bot.works.story.world.order import leader, may_lead, names_of
 from bot.works.story.world.selves import own_character, selves
@@ -187,9 +187,9 @@ def _listed(trees: Mapping[str, Mapping[str, Any]], locale: str) -> str:
 
 async def template_settings(files: tuple[Path, ...], name: str, locale: str) -> dict[str, str]:
     """The settings of a story that has the template with this name or title. Raises UserError."""
-    trees, key = await templates(files), name_key(name)
+    trees, key = await templates(files), plain_name(name)
     for template, tree in trees.items():
-        if key in (name_key(template), *map(name_key, tree["title"].values())):
+        if key in (plain_name(template), *map(plain_name, tree["title"].values())):
             return {SHEETS: template, RULES: json.dumps({"name": template, **tree}, ensure_ascii=False)}
     raise UserError("story.sheet_no_such", name=name[:60], names=_listed(trees, locale))
 
@@ -201,14 +201,14 @@ def named_character(story: Story, text: str, author: Author) -> tuple[str, str]:
     """
     parts = text.split()
     for count in range(len(parts), 0, -1):
-        key = name_key(" ".join(parts[:count]).rstrip(":"))
-        if character := next((name for name in story.cast if name_key(name) == key), ""):
+        key = plain_name(" ".join(parts[:count]).rstrip(":"))
+        if character := next((name for name in story.cast if plain_name(name) == key), ""):
             return character, " ".join(parts[count:])
     if parts and all(part.isalpha() for part in parts) and not template_of(story).field(text):
         raise _not_in_cast(story, text)
     fight = story.initiative
     for fighter in fight.order if fight is not None else ():
-        if f"{name_key(text)} ".startswith(f"{name_key(fighter.name)} "):
+        if f"{plain_name(text)} ".startswith(f"{plain_name(fighter.name)} "):
             raise _not_in_cast(story, fighter.name)
     own = own_character(story, author)
     return own, " ".join(parts)
@@ -228,7 +228,7 @@ def _check_names(story: Story, character: str, text: str) -> None:
     template, sheet = template_of(story), sheet_of(story, character)
     for change in typed.parse(text, template) if text else ():
         parts = change.field.split()
-        if change.on is not None or template.field(change.field) or name_key(change.field) in sheet.things:
+        if change.on is not None or template.field(change.field) or plain_name(change.field) in sheet.things:
             continue
         for count in range(1, len(parts)):
             if template.field(" ".join(parts[count:])):
@@ -244,11 +244,11 @@ def sheet_in_view(story: Story, author: Author, text: str) -> Sheet | None:
     for key, sheet in by_name.items():
         if f" {_plain(key)} " in f" {plain} ":
             return sheet
-    return by_name.get(name_key(own_character(story, author)))
+    return by_name.get(plain_name(own_character(story, author)))
 
 
 def _plain(text: str) -> str:
-    return name_key(re.sub(r"\W+", " ", text))
+    return plain_name(re.sub(r"\W+", " ", text))
 
 
 def check_may_change(story: Story, author: Author, character: str) -> None:

@@ -82,10 +82,10 @@ class Template:
 
     def field(self, typed: str) -> Field | None:
         """The field with this key or name in any language; for an attribute three letters of the name are enough."""
-        return self.fields.get(self.keys.get(name_key(typed), ""))
+        return self.fields.get(self.keys.get(plain_name(typed), ""))
 
 
-def name_key(text: str) -> str:
+def plain_name(text: str) -> str:
     """The name for comparisons, without case, accents, hyphens and surrounding blanks: "forca" for "Força"."""
     plain = unicodedata.normalize("NFKD", " ".join(text.replace("-", " ").split()).casefold())
     return "".join(letter for letter in plain if not unicodedata.combining(letter))
@@ -189,12 +189,12 @@ def _keys(fields: Mapping[str, Field]) -> dict[str, str]:
         (name, field.key)
         for field in fields.values()
         if field.group == "attributes"
-        for name in {name_key(name)[:3] for name in field.names.values()}
+        for name in {plain_name(name)[:3] for name in field.names.values()}
     ]
     ambiguous = {name for name, _ in short if sum(other == name for other, _ in short) > 1}
     keys = {name: key for name, key in short if name not in ambiguous}
     for entry in [*fields.values()][::-1]:
-        keys |= dict.fromkeys((name_key(entry.key), *map(name_key, entry.names.values())), entry.key)
+        keys |= dict.fromkeys((plain_name(entry.key), *map(plain_name, entry.names.values())), entry.key)
     return keys
 
 
