@@ -277,7 +277,7 @@ def test_anything_in_brackets_is_rolled_or_refused(inside: str) -> None:
 
 @given(st.text())
 def test_dice_are_searched_in_any_odd_turn_without_an_error(turn: str) -> None:
-    assert all(isinstance(wanted, Wanted) for wanted in find(turn))
+    assert all(isinstance(wanted, DiceRequest) for wanted in find(turn))
 
 
 SEEDS = (
