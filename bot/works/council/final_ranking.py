@@ -15,6 +15,7 @@ from bot.works.council.judge_text import FINAL_RANKING, MINE, QUOTED, SAYS, befo
 from bot.works.council.mentions import heading, marked, named
 from bot.works.council.places import Groups, Item, by_value, figure_of, ordered, ranks
 from bot.works.council.reservations import ABOUT_ONE, HEDGED, OTHER, PENALTY, REVISED, disowned
+from bot.works.council.rotation import labels
 
 _FINAL = (
     rf"(?:(?:{FINALS})[ ]*)?(?:end|eind|gesamt)?(?:{RANKINGS}|(?<=[ ])(?:rank|order|ordem|orden"
@@ -301,13 +302,13 @@ def _by_legend(items: Sequence[Item], n: int, better: int) -> Groups:
     """
     figures = [item.numbers[0] if item.numbers else figure_of(item.remark) for item in items]
     letters = sorted(letter for item in items for letter in item.letters)
-    if None in figures or letters != [chr(ord("A") + at) for at in range(n)]:
+    if None in figures or letters != labels(n):
         return []
     return by_value(items, [-better * figure for figure in figures if figure is not None])
 
 
 def _order(items: Sequence[Item], n: int, *, upwards: bool) -> Groups:
-    letters = [chr(ord("A") + at) for at in range(n)]
+    letters = labels(n)
     if set(letters) - {letter for item in items for letter in item.letters}:
         items = _before_slip(items, letters)
     items = [item for item in items if any(letter in letters for letter in item.letters)]

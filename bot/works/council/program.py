@@ -13,6 +13,7 @@ from bot.works.council.judge_text import QUOTED, introduces
 from bot.works.council.mentions import heading, named, plain
 from bot.works.council.places import Groups, Item, by_value
 from bot.works.council.reservations import PENALTY, REVISED, disowned, hedged
+from bot.works.council.rotation import labels
 
 _NAME = rf"(?:final[ _]?)?(?:{RANKINGS}|rank|order|ordered|orden|ordem|ordre)(?:[ _](?:final|list))?"
 _PRINTS = re.compile(
@@ -48,7 +49,7 @@ def printed(lines: Sequence[str], n: int) -> Groups:
     """The output of the program's last line: all responses in one order that its scores do not contradict, or else the
     order of the scores if the program sorts them with the largest first. [] for anything else.
     """
-    letters = [chr(ord("A") + at) for at in range(n)]
+    letters = labels(n)
     filled = [at for at, line in enumerate(lines) if line.strip()]
     if not filled or PENALTY.search("\n".join(lines)) or better_figure(" ".join(lines)) == -1:
         return []
@@ -91,12 +92,9 @@ def assigned(lines: Sequence[str], n: int) -> Groups:
         return []
     if announced(lines, at) in ("up", "unsure"):
         return []
-    labels = [label[1] for part in match["list"].split(",") if (label := _QUOTED_LABEL.fullmatch(part))]
-    every = (
-        sorted(labels) == [chr(ord("A") + n) for n in range(n)]
-        and len(labels) == match["list"].count(",") + 1
-    )
-    return [[label] for label in labels] if every else []
+    ranking = [label[1] for part in match["list"].split(",") if (label := _QUOTED_LABEL.fullmatch(part))]
+    complete = sorted(ranking) == labels(n) and len(ranking) == match["list"].count(",") + 1
+    return [[letter] for letter in ranking] if complete else []
 
 
 def _copied(lines: Sequence[str], at: int) -> bool:

@@ -18,6 +18,7 @@ from bot.works.council.judge_text import QUOTED, SAYS
 from bot.works.council.mentions import marked
 from bot.works.council.places import Groups, ordinal
 from bot.works.council.reservations import HEDGED, OTHER, REVISED
+from bot.works.council.rotation import labels
 
 _NAME = r"⟦(?P<{}>[A-Z])⟧"
 _ONE, _TWO = _NAME.format("one"), _NAME.format("two")
@@ -220,7 +221,7 @@ class _Facts:
 
 def stated_order(lines: Sequence[str], n: int) -> Groups:
     """All letters, best first, equals together; [] if the statements are incomplete or contradictory."""
-    letters = [chr(ord("A") + at) for at in range(n)]
+    letters = labels(n)
     facts = _Facts()
     if len(lines) > _MOST_LINES or REVISED.search("\n".join(lines)):
         return []

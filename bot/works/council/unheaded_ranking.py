@@ -24,6 +24,7 @@ from bot.works.council.judge_text import QUOTED, SAYS, before
 from bot.works.council.mentions import marked, named, plain
 from bot.works.council.places import Groups, Item, by_value, figure_of, figures_within, ranks
 from bot.works.council.reservations import HEDGED, PENALTY, REVISED, counts_faults, disowned, hedged
+from bot.works.council.rotation import labels
 
 _NEXT = re.compile(rf"(?:[;,:/]|(?<=\))|^)\s+(?=(?:(?i:{NOUNS})\s)?[A-Z]\s*(?:[:=(]|[–—-]\s)\s*[\d★])")
 _LABEL = re.compile(
@@ -267,10 +268,8 @@ def _by_table(lines: Sequence[str], n: int) -> Groups:
             return []
     elif PENALTY.search(text) or better_figure(text) == -1:
         return []
-    whole = sorted(letter for row in rows for letter in row.letters) == [
-        chr(ord("A") + at) for at in range(n)
-    ]
-    return [row.letters for row in rows] if whole and len(rows) > 1 else []
+    complete = sorted(letter for row in rows for letter in row.letters) == labels(n)
+    return [row.letters for row in rows] if complete and len(rows) > 1 else []
 
 
 def _by_signs(lines: Sequence[str], n: int) -> Groups:
@@ -281,7 +280,7 @@ def _by_signs(lines: Sequence[str], n: int) -> Groups:
             continue
         items = inline_items(_LABEL.sub("", marked(line)))
         letters = sorted(letter for item in items for letter in item.letters)
-        if letters == [chr(ord("A") + at) for at in range(n)]:
+        if letters == labels(n):
             if (
                 is_introduced(lines, at)
                 or inside_quotes(lines, at, at)
@@ -301,12 +300,12 @@ def _by_growth(lines: Sequence[str], n: int) -> Groups:
         for at, line in enumerate(lines)
         if len(line) < DIRECTED_CHARS and (match := _RUNNING.match(plain(line)))
     ]
-    if len(found) < 3 or sorted(found[-1][2]) != [chr(ord("A") + at) for at in range(n)]:
+    if len(found) < 3 or sorted(found[-1][2]) != labels(n):
         return []
     grown = all(
         head == found[-1][1]
         and len(longer) == len(shorter) + 1
-        and [one for one in longer if one in shorter] == shorter
+        and [letter for letter in longer if letter in shorter] == shorter
         for (_, head, shorter), (_, _, longer) in pairwise(found)
     )
     start, end = found[0][0], found[-1][0]
