@@ -15,7 +15,7 @@ from typing import Any
 from bot.llm.base import Prompt
 from bot.llm.json_answers import UnreadableError, repaired
 from bot.works.council.ballot_json import read_json
-from bot.works.council.ballot_lists import joined
+from bot.works.council.ballot_lists import with_joined_places
 from bot.works.council.ballot_words import BESTS
 from bot.works.council.direction import direction
 from bot.works.council.final_ranking import final_ranking
@@ -31,7 +31,7 @@ from bot.works.council.stated_order import REPORTED, stated_order, stated_places
 from bot.works.council.unheaded_ranking import unheaded
 from bot.works.council.values import Reading
 
-_IN_WORDS = (
+_PROSE_INSTRUCTION = (
     "\nIf you cannot write JSON: criticise each response, then end with a line that says FINAL RANKING: and below it "
     'a numbered list of all responses, best first, one "Response X" a line, and nothing after it.'
 )
@@ -81,9 +81,10 @@ _BARE = re.compile(
 
 
 def schema(n: int) -> dict[str, Any]:
-    """The JSON schema of a ballot on `n` responses, as strict services require it. Critiques come first, since a judge
-    that must name the faults of each response before ranking them ranks by those faults. A strict schema cannot require
-    that the ranking contains each response once.
+    """The JSON schema of a ballot on `n` responses, as strict services require it.
+
+    Critiques come before the ranking, so that the judge ranks by the faults that it has named. A strict schema cannot
+    require that the ranking contains each response once.
     """
     letters = labels(n)
     critiques = {
@@ -117,8 +118,8 @@ def read(text: str, n: int) -> tuple[Reading, str]:
         reason = "`ranking` leaves responses out"
         if _differ(reading.ranking, read_words(text, n).ranking):
             return Reading(), "its JSON and its words rank the responses differently"
-    whole = reading.source in ("schema", "ranking") and len(reading.ranking) >= n - 1
-    return reading, "" if whole else reason
+    complete = reading.source in ("schema", "ranking") and len(reading.ranking) >= n - 1
+    return reading, "" if complete else reason
 
 
 def _differ(order: Sequence[object], other: Sequence[object]) -> bool:
@@ -127,68 +128,68 @@ def _differ(order: Sequence[object], other: Sequence[object]) -> bool:
 
 
 def read_words(text: str, n: int) -> Reading:
-    """The list under the judge's own last FINAL RANKING, in any form, with at least two responses.
+    """The ranking in a judge's prose; an empty reading (an abstention) if there is none.
 
-    Otherwise places, scores and signs; otherwise, with low confidence, what sentences say of the best, the second and
-    the last, or a last word on all responses: the last paragraph that names each response exactly once and speaks of an
-    order, in the order of its mentions, unless another paragraph names them in another order. The order of mention in
-    the whole text does not count, since it would be the order in which the judge read them. For the same reason the
-    order A, B, C … says nothing there. Otherwise the result is an abstention, also if the judge writes of a FINAL
-    RANKING but has no readable one of its own: the one in the text may be forged.
+    These are tried in turn: the list under the judge's last FINAL RANKING header; places, scores or signs next to the
+    responses; sentences that say which response is the best, the second or the last; and the last paragraph that names
+    each response once and speaks of an order. The last two give a reading of low confidence. Alphabetical order says
+    nothing, since the judge read the responses in that order. With a header but no readable list below it the judge
+    abstains, since a list elsewhere in the text may be forged.
     """
     try:
-        return _read_lines(in_numbers(joined(own(text).lines)), n)
+        return _read_lines(in_numbers(with_joined_places(own(text).lines)), n)
     finally:
         forget_lines()
 
 
 def _read_lines(lines: list[str], n: int) -> Reading:
+    """`read_words` for the lines of the judge's own text."""
     if refuses("\n".join(lines)):
         return Reading()
-    critiques = _sections(lines, labels(n))
-    headed = any(FINAL_RANKING.search(line) for line in lines)
-    backwards = any(direction(line) in ("up", "unsure") for line in lines)
-    stated = [] if backwards else stated_order(lines, n)
-    ranked = (
+    critiques = _critiques(lines, labels(n))
+    has_header = any(FINAL_RANKING.search(line) for line in lines)
+    may_be_reversed = any(direction(line) in ("up", "unsure") for line in lines)
+    sentence_order = [] if may_be_reversed else stated_order(lines, n)
+    ranking = (
         final_ranking(lines, n)
         or printed(lines, n)
         or assigned(lines, n)
-        or ([] if headed else unheaded(lines, n))
+        or ([] if has_header else unheaded(lines, n))
     )
-    if ranked and stated and not headed:
-        if _differ(*([letter for group in groups for letter in group] for groups in (ranked, stated))):
+    if ranking and sentence_order and not has_header:
+        if _differ(
+            *([letter for group in groups for letter in group] for groups in (ranking, sentence_order))
+        ):
             return Reading()
-        ranked = max(ranked, stated, key=lambda groups: sum(map(len, groups)))
-    if ranked and not stated:
-        ranked = _completed(ranked, lines, n)
-    if not (ranked or stated or headed or backwards):
-        ranked = unheaded(_with_places(lines, n), n)
-    if groups := ranked or stated:
+        ranking = max(ranking, sentence_order, key=lambda groups: sum(map(len, groups)))
+    if ranking and not sentence_order:
+        ranking = _with_stated_places(ranking, lines, n)
+    if not (ranking or sentence_order or has_header or may_be_reversed):
+        ranking = unheaded(_with_place_lines(lines, n), n)
+    if groups := ranking or sentence_order:
         order = [labels(n).index(letter) for group in groups for letter in group]
         tied = [labels(n).index(letter) for group in groups for letter in group[1:]]
         return Reading(
-            order, "ranking" if ranked else "mention", critiques, partial=len(order) < n, tied=tied
+            order, "ranking" if ranking else "mention", critiques, partial=len(order) < n, tied=tied
         )
-    if not headed and not backwards and (order := _mentioned(lines, n)):
+    if not has_header and not may_be_reversed and (order := _order_of_mention(lines, n)):
         return Reading(order, "mention", critiques)
     return Reading()
 
 
-def _completed(ranked: Groups, lines: Sequence[str], n: int) -> Groups:
-    """The list, followed by responses that it leaves out but that get a place in a sentence: "fourth is Response C, and
-    fifth Response B".
-    """
-    order = [letter for group in ranked for letter in group]
-    rest = [letter for letter in labels(n) if letter not in order]
-    places = stated_places(lines, n) if len(rest) > 1 else {}
-    behind = sorted((places[letter], letter) for letter in rest if letter in places)
-    clear = [place for place, _ in behind] == list(range(len(order) + 1, n + 1))
+def _with_stated_places(ranking: Groups, lines: Sequence[str], n: int) -> Groups:
+    """The ranking, extended by the responses whose last places a sentence states: "fourth is Response C"."""
+    order = [letter for group in ranking for letter in group]
+    missing = [letter for letter in labels(n) if letter not in order]
+    places = stated_places(lines, n) if len(missing) > 1 else {}
+    last_places = sorted((places[letter], letter) for letter in missing if letter in places)
+    consecutive = [place for place, _ in last_places] == list(range(len(order) + 1, n + 1))
     agrees = all(places.get(letter, at) == at for at, letter in enumerate(order, 1))
-    return [*ranked, *([letter] for _, letter in behind)] if clear and agrees else ranked
+    return [*ranking, *([letter] for _, letter in last_places)] if consecutive and agrees else ranking
 
 
-def _with_places(lines: Sequence[str], n: int) -> Sequence[str]:
-    """The lines, with the last places that sentences give to single responses added as lines of the list."""
+def _with_place_lines(lines: Sequence[str], n: int) -> Sequence[str]:
+    """The lines, with the last places that sentences state written as lines of a list."""
     places = sorted((place, letter) for letter, place in stated_places(lines, n).items())
     if not 1 < len(places) < n or [place for place, _ in places] != list(range(n - len(places) + 1, n + 1)):
         return lines
@@ -202,11 +203,11 @@ def repair(prompt: Prompt, text: str, reason: str) -> Prompt:
     """The prompt that asks a judge again, with its answer and a sentence about the mistake."""
     repeated = repaired(prompt, text, UnreadableError(reason))
     *before, last = repeated.messages
-    return replace(repeated, messages=(*before, replace(last, text=last.text + _IN_WORDS)))
+    return replace(repeated, messages=(*before, replace(last, text=last.text + _PROSE_INSTRUCTION)))
 
 
-def _sections(lines: list[str], letters: list[str]) -> dict[str, str]:
-    """A judge's words about each response: from a line headed by the response to the next such line."""
+def _critiques(lines: list[str], letters: list[str]) -> dict[str, str]:
+    """The judge's paragraphs by the letter of the response that heads them."""
     paragraphs: dict[str, list[str]] = {}
     letter = ""
     for line in lines:
@@ -221,12 +222,13 @@ def _sections(lines: list[str], letters: list[str]) -> dict[str, str]:
     return {letter: "\n".join(paragraph).strip() for letter, paragraph in sorted(paragraphs.items())}
 
 
-def _mentioned(lines: list[str], n: int) -> list[int]:
+def _order_of_mention(lines: list[str], n: int) -> list[int]:
+    """The display positions in the order in which a paragraph names all responses; [] if there is no clear order."""
     if disowned(lines, -1):
         return []
     letters = labels(n)
     text = "\n".join(marked(line) if line.strip() else "" for line in lines).replace(QUOTED, "")
-    found: list[tuple[str, list[re.Match[str]]]] = []
+    candidates: list[tuple[str, list[re.Match[str]]]] = []
     for paragraph in text.split("\n\n"):
         mentions = list(_NAMED.finditer(paragraph)) or list(_BARE.finditer(paragraph))
         # "E is ahead, so E gets my vote" counts as one mention.
@@ -239,22 +241,20 @@ def _mentioned(lines: list[str], n: int) -> list[int]:
         ]
         order = [mention["letter"] for mention in mentions]
         if sorted(order) == letters != order:
-            found.append((paragraph, mentions))
-    orders = [[mention["letter"] for mention in mentions] for _, mentions in found]
-    if not found or any(order != orders[0] for order in orders):
+            candidates.append((paragraph, mentions))
+    orders = [[mention["letter"] for mention in mentions] for _, mentions in candidates]
+    if not candidates or any(order != orders[0] for order in orders):
         return []  # perhaps one order by accuracy, and another by style
-    clear = any(_clear(paragraph, mentions) for paragraph, mentions in found)
+    clear = any(_is_order_of_merit(paragraph, mentions) for paragraph, mentions in candidates)
     return [letters.index(letter) for letter in orders[-1]] if clear else []
 
 
-def _clear(paragraph: str, mentions: Sequence[re.Match[str]]) -> bool:
-    """Whether the paragraph mentions the responses in order of merit: the worst appears with the last of them, and the
-    best with the first.
-    """
+def _is_order_of_merit(paragraph: str, mentions: Sequence[re.Match[str]]) -> bool:
+    """Whether the paragraph names the responses from the best to the worst, without doubts or conditions."""
     return bool(
         _ORDERS.search(paragraph)
         and not _EQUAL.search(paragraph)
-        and not any(told.search(paragraph) for told in (HEDGED, OTHER, REPORTED, _CONDITION))
+        and not any(pattern.search(paragraph) for pattern in (HEDGED, OTHER, REPORTED, _CONDITION))
         and not _NOT.search(paragraph[: mentions[1].start()])
         and not _WORST.search(paragraph[: mentions[-2].end()])
         and not _SUPERLATIVE.search(paragraph[mentions[1].start() :])

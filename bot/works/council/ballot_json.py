@@ -14,7 +14,7 @@ from typing import Any, TypeGuard
 from bot.llm.fields import characters
 from bot.llm.json_answers import UnreadableError
 from bot.works.council.ballot_syntax import parsed_object, unescaped_ranking
-from bot.works.council.ballot_values import RANK, SCORE, groups_of, letter_of, visible
+from bot.works.council.ballot_values import RANK, SCORE, groups_of, letter_of, shown_letters_only
 from bot.works.council.ballot_words import RANKINGS
 from bot.works.council.direction import announced
 from bot.works.council.final_ranking import better_figure
@@ -26,7 +26,7 @@ from bot.works.council.reservations import PENALTY, REVISED
 from bot.works.council.rotation import labels
 from bot.works.council.values import Reading
 
-_WRAPPINGS = 3
+_MOST_WRAPPERS = 3
 """How many levels of objects around a ballot are searched."""
 _KEY = re.compile(
     rf"(?<!\w)(?:{RANKINGS}|rank|order|ordem|orden|ordre|ordine|ordering|ordnung|placering|sequence)(?!\w)",
@@ -67,7 +67,7 @@ _MY_CORRECTION = re.compile(
 )
 """The end of these words, right before the ballot that counts."""
 _PLACEHOLDER = re.compile(r"\s*(?:<[^<>]{1,60}>|\{[^{}]{1,60}\}|\[[^\[\]]{1,60}\]|\.{3}|…)\s*")
-_NOTE = 100
+_NOTE_CHARS = 100
 """The maximum length of a text next to a ranking that may say how it is meant."""
 
 
@@ -81,9 +81,9 @@ def read_json(text: str, n: int) -> Reading:
     strings are never read as JSON, except for the arguments of a function call.
     """
     said = own(text)
-    paper = _object(text, said)
+    paper = _ballot_object(text, said)
     letters = labels(n)
-    groups = _agreed(paper, n, larger=better_figure(said.text) == 1)
+    groups = _agreed_ranking(paper, n, larger=better_figure(said.text) == 1)
     if len(groups) < 2:
         raise UnreadableError("`ranking` tells no two of the responses apart")
     order = [letter for group in groups for letter in group]
@@ -96,36 +96,35 @@ def read_json(text: str, n: int) -> Reading:
     )
 
 
-def _agreed(paper: object, n: int, *, larger: bool) -> Groups:
-    """The ranking on which all rankings in an object agree; of several, those that are called final. `larger`: see
-    `groups_of`.
+def _agreed_ranking(paper: object, n: int, *, larger: bool) -> Groups:
+    """The ranking on which all rankings in an object agree; if some are called final, only these count.
+
+    `larger` as in `groups_of`.
     """
     votes = [
         (name, value)
         for name, value in _votes(paper)
-        if _KEY.search(name) or not _placed_all(value) or len(value) == n
+        if _KEY.search(name) or not _is_list_of_placed(value) or len(value) == n
     ]
     votes = [vote for vote in votes if "final" in vote[0]] or votes
-    read_: list[Groups] = []
+    rankings: list[Groups] = []
     error = UnreadableError("it had no `ranking`")
     for _, value in votes:
         try:
-            read_.append(visible(groups_of(value, n, larger=larger), labels(n)))
+            rankings.append(shown_letters_only(groups_of(value, n, larger=larger), labels(n)))
         except UnreadableError as raised:
             error = raised
-    if not read_:
+    if not rankings:
         raise error
-    if any(groups != read_[0] for groups in read_):
+    if any(groups != rankings[0] for groups in rankings):
         raise UnreadableError("it holds two rankings that differ")
-    return read_[0]
+    return rankings[0]
 
 
 def _votes(paper: object, depth: int = 0) -> Iterator[tuple[str, object]]:
-    """The values of the keys for rankings or scores, or the place in each letter's object, from the outermost object
-    that has any of these.
-    """
+    """The keys and values that hold rankings or scores, from the outermost object that has any."""
     if isinstance(paper, Sequence) and not isinstance(paper, str):
-        if len(paper) == 1 and depth < _WRAPPINGS:
+        if len(paper) == 1 and depth < _MOST_WRAPPERS:
             yield from _votes(paper[0], depth + 1)
         return
     if not isinstance(paper, Mapping):
@@ -139,42 +138,46 @@ def _votes(paper: object, depth: int = 0) -> Iterator[tuple[str, object]]:
     notes = [
         value
         for name, value in names.items()
-        if isinstance(value, str) and len(value) < _NOTE and not letter_of(name)
+        if isinstance(value, str) and len(value) < _NOTE_CHARS and not letter_of(name)
     ]
-    if any(_BACKWARDS.search(said) for said in [*filter(_KEY.search, names), *notes]):
+    if any(_BACKWARDS.search(text) for text in [*filter(_KEY.search, names), *notes]):
         raise UnreadableError("its ranking does not begin with the best, or is an example")
-    found = {name: value for name, value in names.items() if _KEY.search(name) and not _OTHER.search(name)}
-    found = found or {
-        name: value for name, value in names.items() if SCORE.fullmatch(name) and _figured(value)
+    rankings = {name: value for name, value in names.items() if _KEY.search(name) and not _OTHER.search(name)}
+    rankings = rankings or {
+        name: value for name, value in names.items() if SCORE.fullmatch(name) and _is_keyed_by_letter(value)
     }
-    if not found:
+    if not rankings:
         tables = {
-            name: value for name, value in names.items() if _placed_all(value) and not _OTHER.search(name)
+            name: value
+            for name, value in names.items()
+            if _is_list_of_placed(value) and not _OTHER.search(name)
         }
-        if tables and any(better_figure(said) == 1 for said in notes):
+        if tables and any(better_figure(text) == 1 for text in notes):
             raise UnreadableError("its places do not begin with the best")
-        found = tables
-    yield from found.items()
-    if not found and depth < _WRAPPINGS:
+        rankings = tables
+    yield from rankings.items()
+    if not rankings and depth < _MOST_WRAPPERS:
         for name, value in names.items():
             if not letter_of(name):
                 yield from _votes(value, depth + 1)
 
 
-def _figured(value: object) -> bool:
+def _is_keyed_by_letter(value: object) -> bool:
+    """Whether all keys of an object are letters of responses."""
     return isinstance(value, Mapping) and all(letter_of(name) for name in value)
 
 
-def _object(text: str, said: Own) -> Mapping[str, Any]:
-    """The judge's only own object; two objects make the answer unreadable, since one may be quoted. A list that is the
-    whole answer is the ranking.
+def _ballot_object(text: str, said: Own) -> Mapping[str, Any]:
+    """The object with the judge's ballot. Raises UnreadableError if there are several, since one may be quoted.
+
+    A list that is the whole answer is taken as the ranking.
     """
     if not said.objects:
         raise UnreadableError("there was no JSON object in it")
     if refuses(said.text):
         raise UnreadableError("it refuses to rank the responses")
     parsed = [parsed_object(json_text) for _, json_text in said.objects]
-    if len(parsed) == 2 and _is_form(parsed[0]):  # the requested form, repeated before the ballot
+    if len(parsed) == 2 and _is_empty_form(parsed[0]):  # the requested form, repeated before the ballot
         said = replace(said, objects=said.objects[1:])
         parsed = parsed[1:]
     if len(parsed) == 1 and isinstance(parsed[0], list) and len(parsed[0]) == 1:
@@ -187,7 +190,7 @@ def _object(text: str, said: Own) -> Mapping[str, Any]:
             raise UnreadableError("it takes its JSON back")
         if announced(said.text[:at].split("\n"), at) in ("up", "unsure"):
             raise UnreadableError("its ranking does not begin with the best")
-        return _handed_over(parsed[0]) if isinstance(parsed[0], Mapping) else {"ranking": parsed[0]}
+        return _call_arguments(parsed[0]) if isinstance(parsed[0], Mapping) else {"ranking": parsed[0]}
     if not said.text.strip():  # only objects, one on each line
         papers = [paper for paper in parsed if isinstance(paper, Mapping)]
         voting = [paper for paper in papers if _has_votes(paper)]
@@ -195,16 +198,16 @@ def _object(text: str, said: Own) -> Mapping[str, Any]:
             return voting[0]
         clear = PENALTY.search(text) is None and better_figure(text) is None
         for figures in (RANK, SCORE) if clear else (RANK,):
-            if len(papers) == len(parsed) and all(_placed(paper, figures) for paper in papers):
+            if len(papers) == len(parsed) and all(_is_placed_response(paper, figures) for paper in papers):
                 return {"ranking": papers}
-    if (_redrafted(said) or _replaced(said)) and isinstance(parsed[-1], Mapping):
+    if (_last_is_final(said) or _second_replaces_first(said)) and isinstance(parsed[-1], Mapping):
         return parsed[-1]
     if ranking := unescaped_ranking(text):
         return {"ranking": ranking}
     raise UnreadableError("it was not one well-formed JSON object")
 
 
-def _is_form(paper: object) -> bool:
+def _is_empty_form(paper: object) -> bool:
     """Whether it is an empty form of a ballot, with a placeholder such as <best> at each place."""
     ranking = paper.get("ranking") if isinstance(paper, Mapping) else None
     return (
@@ -214,8 +217,8 @@ def _is_form(paper: object) -> bool:
     )
 
 
-def _handed_over(paper: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The arguments of a function call, also if they are a text; any other object unchanged."""
+def _call_arguments(paper: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The arguments of a function call, parsed if they are a string; any other object unchanged."""
     call = paper.get("function", paper)
     if not isinstance(call, Mapping) or "name" not in call:
         return paper
@@ -224,23 +227,23 @@ def _handed_over(paper: Mapping[str, Any]) -> Mapping[str, Any]:
     return value if isinstance(value, Mapping) else paper
 
 
-def _placed(paper: Mapping[str, Any], figures: re.Pattern[str] = RANK) -> bool:
+def _is_placed_response(paper: Mapping[str, Any], figures: re.Pattern[str] = RANK) -> bool:
     """Whether an object is one response with its place or score: {"response": "B", "rank": 1}."""
     named = [value for value in paper.values() if letter_of(value)]
     return len(named) == 1 and any(map(figures.fullmatch, paper))
 
 
-def _placed_all(value: object) -> TypeGuard[list[Any]]:
+def _is_list_of_placed(value: object) -> TypeGuard[list[Any]]:
     """Whether a list has an object with a place for each of A, B, C …"""
     if not isinstance(value, list) or not all(
-        isinstance(entry, Mapping) and _placed(entry) for entry in value
+        isinstance(entry, Mapping) and _is_placed_response(entry) for entry in value
     ):
         return False
-    named = [letter for entry in value for said in entry.values() if (letter := letter_of(said))]
+    named = [letter for entry in value for field in entry.values() if (letter := letter_of(field))]
     return len(named) > 1 and sorted(named) == labels(len(named))
 
 
-def _redrafted(said: Own) -> bool:
+def _last_is_final(said: Own) -> bool:
     """Whether every object except the last follows "Draft:", and the last follows "Final:"."""
     above = [[line for line in said.text[:at].split("\n") if line.strip()] for at, _ in said.objects]
     heads = [lines[-1] if lines else "" for lines in above]
@@ -254,7 +257,7 @@ def _redrafted(said: Own) -> bool:
     )
 
 
-def _replaced(said: Own) -> bool:
+def _second_replaces_first(said: Own) -> bool:
     """Whether there are two objects and the judge says between them that the second replaces the first."""
     if len(said.objects) != 2:
         return False
@@ -281,7 +284,11 @@ def _has_votes(paper: Mapping[str, Any]) -> bool:
 def _critiques(paper: Mapping[str, Any], letters: list[str]) -> dict[str, str]:
     """The texts in an object by letter: the judge's words about each response."""
     mapping: Mapping[str, Any] = next(
-        (value for name, value in paper.items() if _figured(value) and not _KEY.search(str(name).casefold())),
+        (
+            value
+            for name, value in paper.items()
+            if _is_keyed_by_letter(value) and not _KEY.search(str(name).casefold())
+        ),
         {},
     )
     critiques: dict[str, str] = {}

@@ -57,25 +57,28 @@ _TOKEN = re.compile(
 )
 _SIGN = re.compile(r"[≺≤≻≥]|<(?![-=])|(?<![-=])>")
 _TOTAL = r"total|overall|final|gesamt|totaal|totale|suma|итог\w*|toplam|합계|総合|総計|总分|总计"
-_ALONE = r"(?:⟦[A-Z]⟧|[A-Z](?![\w'’]))"
-_GROUP = re.compile(rf"[({{\[]\s*({_ALONE}(?:\s*[,=/&~]\s*{_ALONE})+)\s*[)}}\]]")
+_ONE_LETTER = r"(?:⟦[A-Z]⟧|[A-Z](?![\w'’]))"
+_GROUP = re.compile(rf"[({{\[]\s*({_ONE_LETTER}(?:\s*[,=/&~]\s*{_ONE_LETTER})+)\s*[)}}\]]")
 _LAST = re.compile(
     r"\s{0,3}(?:(?:is|comes|in|em|en|op|na|an)\s{1,3}){0,3}(?:last(?: place)?|por último|último|al final|dernier"
     r"|zuletzt|ultimo|laatste?|końcu|последн\w+)\b",
     re.IGNORECASE,
 )
 _ALONE_PLACE = re.compile(rf"(?:{_NUMBER.pattern})\s*⟦A⟧", re.IGNORECASE)
-_POINTED = re.compile(rf"{_ALONE}(?:\s*([./|·•])\s*{_ALONE})(?:\s*\1\s*{_ALONE})+[\s.]*")
+_POINTED = re.compile(rf"{_ONE_LETTER}(?:\s*([./|·•])\s*{_ONE_LETTER})(?:\s*\1\s*{_ONE_LETTER})+[\s.]*")
 """Letters with the same sign between all of them, which cannot mean ties."""
 _RULE = re.compile(r"\s*(?:[-=]\s*){3,}$")
-_SHORT = 40
+_PLACE_LINE_CHARS = 40
 """The maximum length of a line that may hold only a place."""
 _PROSE_BEFORE = 3
 """How many lines of prose may come between the header and the list."""
 
 
-def listed(lines: Sequence[str], at: int, tail: str) -> tuple[list[Item], int, int]:
-    """The items under the header in line `at`, and the first and the last line of the list."""
+def list_items(lines: Sequence[str], at: int, tail: str) -> tuple[list[Item], int, int]:
+    """The items below the header in line `at`, and the numbers of the list's first and last lines.
+
+    `tail` is the text after the header in its line.
+    """
     if items_found := inline_items(tail):
         return items_found, at, at
     prose = 0
@@ -90,14 +93,16 @@ def listed(lines: Sequence[str], at: int, tail: str) -> tuple[list[Item], int, i
             return items, start, end
         number = _NUMBER.match(line)
         if (number or line.lstrip().startswith("- ")) and item_of(line):
-            items, end = _numbered(lines, start) if number else _listed(lines, start, bullets=True)
+            items, end = (
+                _numbered_items(lines, start) if number else _bulleted_items(lines, start, bullets=True)
+            )
             return items, start, end
         if number and number[0].strip(" -0123456789"):
             break  # the first item of a list, without a response
         if items_found := inline_items(line):
             return items_found, start, start
         if item_of(line, alone=True):
-            items, end = _listed(lines, start, bullets=False)
+            items, end = _bulleted_items(lines, start, bullets=False)
             return items, start, end
         prose += 1
     return [], at, at
@@ -123,17 +128,21 @@ def _first(match: re.Match[str]) -> str:
     return match[1]
 
 
-def joined(lines: Sequence[str]) -> list[str]:
+def with_joined_places(lines: Sequence[str]) -> list[str]:
     """The lines, with a line that holds only a place ("- #1") joined to the response on the next line."""
-    made: list[str] = []
+    joined: list[str] = []
     for line in lines:
-        place = made[-1] if made and re.search("[A-Z]", line) and re.search(r"\w", made[-1]) else ""
-        alone = place and len(place) < _SHORT and _ALONE_PLACE.fullmatch(with_number(plain(place) + " ⟦A⟧"))
+        place = joined[-1] if joined and re.search("[A-Z]", line) and re.search(r"\w", joined[-1]) else ""
+        alone = (
+            place
+            and len(place) < _PLACE_LINE_CHARS
+            and _ALONE_PLACE.fullmatch(with_number(plain(place) + " ⟦A⟧"))
+        )
         if alone and line != QUOTED and re.match(r"\s*(?:-\s+)?⟦", marked(line)):
-            made[-1] = f"{made[-1].rstrip()} {plain(line).lstrip(' -')}"
+            joined[-1] = f"{joined[-1].rstrip()} {plain(line).lstrip(' -')}"
         else:
-            made.append(line)
-    return made
+            joined.append(line)
+    return joined
 
 
 def item_of(line: str, *, alone: bool = False) -> Item | None:
@@ -162,10 +171,8 @@ def item_of(line: str, *, alone: bool = False) -> Item | None:
     return Item(letters, [int(number["n"])] if number else [], remark) if letters else None
 
 
-def _numbered(lines: Sequence[str], start: int) -> tuple[list[Item], int]:
-    """Items such as "1. Response C", in the order of the numbers, wherever the lines are; a number without a response
-    invalidates the list.
-    """
+def _numbered_items(lines: Sequence[str], start: int) -> tuple[list[Item], int]:
+    """Items such as "1. Response C" and the list's last line; [] if a number has no response."""
     items: list[Item] = []
     end, prose = start, False
     depth = _depth(marked(lines[start]))
@@ -204,8 +211,8 @@ def _numbered(lines: Sequence[str], start: int) -> tuple[list[Item], int]:
     return items, end
 
 
-def _listed(lines: Sequence[str], start: int, *, bullets: bool) -> tuple[list[Item], int]:
-    """Consecutive lines that each begin with a response."""
+def _bulleted_items(lines: Sequence[str], start: int, *, bullets: bool) -> tuple[list[Item], int]:
+    """Items of consecutive lines that each begin with a response, and the last of these lines."""
     items: list[Item] = []
     end = start
     depth = _depth(marked(lines[start]))
@@ -222,7 +229,7 @@ def _listed(lines: Sequence[str], start: int, *, bullets: bool) -> tuple[list[It
 
 
 def table_items(lines: Sequence[str], start: int) -> tuple[list[Item], int]:
-    """One row for each response: in the order of the column of places, or of scores, or else as written."""
+    """The items of a table and its last line: by the column of places, or of scores, or else as written."""
     rows: list[Item] = []
     figures: list[list[float | None]] = []
     heads: list[str] = []
@@ -235,8 +242,8 @@ def table_items(lines: Sequence[str], start: int) -> tuple[list[Item], int]:
             break
         end = at
         grid.append([cell.strip() for cell in line.strip().strip("|").split("|")])
-    for cells in map(list, _upright(grid)):
-        letters = _alone(cells) or [letter for cell in cells for letter in named(cell)][:1]
+    for cells in map(list, _response_rows(grid)):
+        letters = _letter_cells(cells) or [letter for cell in cells for letter in named(cell)][:1]
         if letters:
             rows.append(Item(letters[:1]))
             figures.append([_figure(cell) for cell in cells])
@@ -252,10 +259,10 @@ def table_items(lines: Sequence[str], start: int) -> tuple[list[Item], int]:
     places = {
         at: values
         for at, values in whole.items()
-        if _counts(heads, at) and ranks(values, len(rows)) and (sorted(set(values)) == sorted(values) or _headed(heads, at, RANKS))  # noqa: E501
-        and not _headed(heads, at, SCORES)
+        if _may_hold_places(heads, at) and ranks(values, len(rows)) and (sorted(set(values)) == sorted(values) or _head_matches(heads, at, RANKS))  # noqa: E501
+        and not _head_matches(heads, at, SCORES)
     }  # fmt: skip
-    if named_places := [values for at, values in places.items() if _headed(heads, at, RANKS)]:
+    if named_places := [values for at, values in places.items() if _head_matches(heads, at, RANKS)]:
         candidates = named_places
     else:
         candidates = list(places.values())
@@ -266,7 +273,9 @@ def table_items(lines: Sequence[str], start: int) -> tuple[list[Item], int]:
         return [Item(group, [place]) for place, group in enumerate(groups, 1)], end
     scores = {at: values for at, values in whole.items() if at not in places}
     for words in (_TOTAL, SCORES, ""):
-        columns_named = [values for at, values in scores.items() if not words or _headed(heads, at, words)]
+        columns_named = [
+            values for at, values in scores.items() if not words or _head_matches(heads, at, words)
+        ]
         if len(columns_named) == 1 and (words or starred[next(iter(scores))]):
             return [Item(group) for group in by_value(rows, [-score for score in columns_named[0]])], end
         if columns_named and words == SCORES:
@@ -274,35 +283,36 @@ def table_items(lines: Sequence[str], start: int) -> tuple[list[Item], int]:
     return ([] if any(item is not None for column in columns for item in column) else rows), end
 
 
-def _alone(cells: Sequence[str]) -> list[str]:
-    """The letters that make up a whole cell."""
+def _letter_cells(cells: Sequence[str]) -> list[str]:
+    """The letters of the cells that hold nothing but a letter."""
     matches = [re.match(rf"{_LETTER}\W*$", cell) for cell in cells]
     return [match["named"] or match["bare"] for match in matches if match]
 
 
-def _upright(grid: list[list[str]]) -> Sequence[Sequence[str]]:
-    """The rows of a table; the columns, if each column is a response: "| Place | 1 | 2 |" and "| Response | C | A
-    |".
-    """
+def _response_rows(grid: list[list[str]]) -> Sequence[Sequence[str]]:
+    """The rows of a table, turned if each response is a column: "| Place | 1 | 2 |" above "| Response | C | A |"."""
     rows = [row for row in grid if not all(re.fullmatch(r":?-*:?", cell) for cell in row)]
-    across = [letters for row in rows if len(letters := _alone(row[1:])) > 1 and len(letters) == len(row) - 1]
+    across = [
+        letters for row in rows if len(letters := _letter_cells(row[1:])) > 1 and len(letters) == len(row) - 1
+    ]
     same_width = len({len(row) for row in rows}) == 1
     if len(rows) > 1 and same_width and len(across) == 1 and len(set(across[0])) == len(across[0]):
         return list(zip(*rows, strict=True))
     return grid
 
 
-def _counts(heads: Sequence[str], at: int) -> bool:
+def _may_hold_places(heads: Sequence[str], at: int) -> bool:
     """Whether a column may hold places, by its head or because it is the first one."""
     return (
         at == 0
         or at >= len(heads)
         or not re.search(r"[^\W\d_]", heads[at])
-        or _headed(heads, at, f"{RANKS}|{RANKINGS}")
+        or _head_matches(heads, at, f"{RANKS}|{RANKINGS}")
     )
 
 
-def _headed(heads: Sequence[str], at: int, words: str) -> bool:
+def _head_matches(heads: Sequence[str], at: int, words: str) -> bool:
+    """Whether the head of column `at` contains one of the words, which are a regular expression."""
     return at < len(heads) and re.search(rf"(?<!\w)(?:{words})(?!\w)", heads[at], re.IGNORECASE) is not None
 
 
@@ -321,8 +331,8 @@ def _figure(cell: str) -> float | None:
 
 def sign_of(text: str) -> str:
     """The sign of a chain, "<" or ">", which shows the better side; "" without one, and for arrows."""
-    found = {"<" if match[0] in "<≺≤" else ">" for match in _SIGN.finditer(text)}
-    return found.pop() if len(found) == 1 else ""
+    signs = {"<" if match[0] in "<≺≤" else ">" for match in _SIGN.finditer(text)}
+    return signs.pop() if len(signs) == 1 else ""
 
 
 def inline_items(text: str) -> list[Item]:
@@ -374,4 +384,5 @@ def inline_items(text: str) -> list[Item]:
 
 
 def _depth(line: str) -> int:
+    """The number of spaces before a line."""
     return len(line) - len(line.lstrip())

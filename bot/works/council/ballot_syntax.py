@@ -66,14 +66,14 @@ def parsed_object(text: str) -> Any:
     if not _CYRILLIC.search(text):  # a judge that writes Б or Г may be counting А, Б, В, Г
         text = _LOOK_ALIKE.sub(lambda letter: letter[0].translate(_LATIN), text)
     if re.match(r"[\[{\s]*[“„”]", text):
-        text = _TYPOGRAPHIC_STRING.sub(lambda said: json.dumps(said[0][1:-1], ensure_ascii=False), text)
+        text = _TYPOGRAPHIC_STRING.sub(lambda string: json.dumps(string[0][1:-1], ensure_ascii=False), text)
     for parse in (_parsed, _parsed_python, _parsed_apostrophes):
         with suppress(ValueError, RecursionError, SyntaxError, MemoryError):
             return parse(text)
     return None
 
 
-def latin(text: str) -> str:
+def with_latin_labels(text: str) -> str:
     """The text, with Latin letters in its labels in place of similar Cyrillic ones."""
     if _CYRILLIC.search(text):
         return text
@@ -100,10 +100,10 @@ def _parsed(json_text: str) -> Any:
     pruned = _pruned(_pruned(json_text))  # a comment may follow the comma
     for candidate in (pruned, _pruned(_closed(pruned))):
         try:
-            return json.loads(candidate, strict=False, object_pairs_hook=_once)
+            return json.loads(candidate, strict=False, object_pairs_hook=_unique_keys)
         except ValueError:
             continue
-    raise ValueError("it is no JSON")
+    raise ValueError("not JSON")
 
 
 def _parsed_python(text: str) -> Any:
@@ -111,11 +111,11 @@ def _parsed_python(text: str) -> Any:
     tree = ast.parse(text, mode="eval")
     for node in ast.walk(tree):
         if isinstance(node, ast.Dict):
-            _once([(ast.dump(key), None) for key in node.keys if key is not None])
+            _unique_keys([(ast.dump(key), None) for key in node.keys if key is not None])
     try:  # numeric keys become texts, and only JSON types are allowed
-        return json.loads(json.dumps(ast.literal_eval(tree)), object_pairs_hook=_once)
+        return json.loads(json.dumps(ast.literal_eval(tree)), object_pairs_hook=_unique_keys)
     except TypeError as error:
-        raise ValueError("it holds what JSON has not") from error
+        raise ValueError("a value that JSON does not have") from error
 
 
 def _parsed_apostrophes(text: str) -> Any:
@@ -143,7 +143,7 @@ def _closed(json_text: str) -> str:
     """A truncated object with its missing brackets added; a truncated last string is dropped."""
     json_text = json_text.rstrip("` \n")
     open_: list[str] = []
-    whole = at = 0
+    complete_end = at = 0
     while at < len(json_text):
         string = _STRING.match(json_text, at)
         if string is not None and (len(string[0]) < 2 or not string[0].endswith('"')):
@@ -156,16 +156,16 @@ def _closed(json_text: str) -> str:
             elif json_text[at] in "}]" and (not open_ or open_.pop() != json_text[at]):
                 return ""
             at += 1
-        whole = at
+        complete_end = at
     if not open_:
         return ""
-    closed_part = _DANGLING.sub("", json_text[:whole].rstrip())
+    closed_part = _DANGLING.sub("", json_text[:complete_end].rstrip())
     return closed_part.rstrip(", \n") + "".join(reversed(open_))
 
 
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """An object without repeated keys; a repeated key is ambiguous."""
+def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """The pairs as a dict. Raises ValueError for a repeated key, which is ambiguous."""
     unique = dict(pairs)
     if len(unique) < len(pairs):
-        raise ValueError("a name comes twice")
+        raise ValueError("a repeated key")
     return unique

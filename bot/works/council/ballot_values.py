@@ -17,8 +17,8 @@ from bot.works.council.rotation import labels
 
 _LETTER = re.compile(rf"(?!(?:{NOUNS})\Z)\W*(?:(?:{NOUNS})[\W_]*)?([a-z])\W*", re.IGNORECASE)
 _PLACE = re.compile(rf"\W*(?:(?:{RANKS})[\W_]*)?(\d{{1,2}})(?:st|nd|rd|th|[ºª°.])?\W*", re.IGNORECASE)
-_BETWEEN = {"middle": 50, "rest": 50, "worst": 99, "last": 99, "weakest": 99}
-"""The places of words besides "best", whatever the number of responses."""
+_WORD_PLACES = {"middle": 50, "rest": 50, "worst": 99, "last": 99, "weakest": 99}
+"""Places for words other than "best"; only their order matters."""
 RANK, SCORE = (re.compile(rf"(?:final_|overall_)?(?:{names})s?", re.IGNORECASE) for names in (RANKS, SCORES))
 _SUM = r"total[ei]?|sum|overall|gesamt|insgesamt|summe|suma|soma|somme|somma|geral|globale?|général|général|final"
 _TOTAL = re.compile(
@@ -33,12 +33,12 @@ _TIES = re.compile(r"\s*(?:[=~≈/&]|\band\b)\s*")
 
 
 def groups_of(value: object, n: int, *, larger: bool = False) -> Groups:
-    """The places in a value. `larger`: the judge has said that larger figures are better.
+    """The ranking in a value of a ballot's JSON. `larger` if the judge has said that larger figures are better.
 
     Raises UnreadableError.
     """
     if isinstance(value, str):
-        return _of_text(value, n)
+        return _of_string(value, n)
     if isinstance(value, Mapping):
         return _of_mapping(value, n, larger=larger)
     if not isinstance(value, Sequence):
@@ -47,20 +47,18 @@ def groups_of(value: object, n: int, *, larger: bool = False) -> Groups:
         return _of_objects(value, n, larger=larger)
     texts = [entry for entry in value if isinstance(entry, str)]
     if texts and len(texts) == len(value) and not all(map(letter_of, texts)):
-        return _in_words(texts, n)
-    return [_entry(entry, n) for entry in value]
+        return _of_lines(texts, n)
+    return [_letters_of_entry(entry, n) for entry in value]
 
 
-def _of_text(text: str, n: int) -> Groups:
-    """The places in a text: like a FINAL RANKING in words, or "CAB" if it is a permutation of all letters other than
-    the order in which they were shown.
-    """
+def _of_string(text: str, n: int) -> Groups:
+    """The ranking in a string: "CAB" if it permutes all letters other than alphabetically, else as in a prose list."""
     if sorted(text.strip()) == labels(n) != list(text.strip()) and n > 2:
         return [[letter] for letter in text.strip()]
-    return _in_words([text], n)
+    return _of_lines([text], n)
 
 
-def _in_words(texts: Sequence[str], n: int) -> Groups:
+def _of_lines(texts: Sequence[str], n: int) -> Groups:
     """Places from the lines of a list: "1. Response C", "C (9/10)", "A = B"."""
     lines = [line for text in texts for line in own(text).lines]
     if len(texts) == len(lines) > 1 and all(letter_of(re.split(r"[:(–—-]", line)[0]) for line in lines):
@@ -99,11 +97,11 @@ def _of_mapping(mapping: Mapping[str, Any], n: int, *, larger: bool) -> Groups:
             values = [figure for figure in figures if figure is not None]
             places = ranks(values, n) and not larger
             return by_value(items, values if places else [-value for value in values])
-    elif None not in (named := [_place(name) for name in mapping]):
+    elif None not in (places_named := [_place(name) for name in mapping]):
         if larger:
             raise UnreadableError("its places do not begin with the best")
-        numbers = [float(place) for place in named if place is not None]
-        return by_value([Item(_entry(value, n)) for value in mapping.values()], numbers)
+        numbers = [float(place) for place in places_named if place is not None]
+        return by_value([Item(_letters_of_entry(value, n)) for value in mapping.values()], numbers)
     raise UnreadableError("`ranking` is not a list of letters")
 
 
@@ -124,14 +122,14 @@ def _of_objects(objects: Sequence[Mapping[str, Any]], n: int, *, larger: bool) -
             places.append(None)
             scores.append(_number(entry[name]))
             continue
-        named = [letter for value in entry.values() if (letter := _letter_in(value))]
-        if len(named) != 1:
+        letters = [letter for value in entry.values() if (letter := _letter_in(value))]
+        if len(letters) != 1:
             raise UnreadableError("`ranking` has an object that names no response, or several")
-        items.append(Item(named))
-        said = {_number(value) for name, value in entry.items() if RANK.fullmatch(name)}
-        if len(said) > 1:
+        items.append(Item(letters))
+        ranks_named = {_number(value) for name, value in entry.items() if RANK.fullmatch(name)}
+        if len(ranks_named) > 1:
             raise UnreadableError("`ranking` gives a response two places")
-        places.append(next(iter(said), None))
+        places.append(next(iter(ranks_named), None))
         scores.append(_score(entry))
     for figures, sign in ((places, 1), (scores, -1)):
         values = [sign * figure for figure in figures if figure is not None]
@@ -151,25 +149,25 @@ def _is_score(name: str) -> bool:
 def _score(entry: Mapping[str, Any]) -> float | None:
     """The score in a response's object: the total of those by criterion, or the only one; otherwise None."""
     figures = {name: _number(value) for name, value in entry.items() if _is_score(name)}
-    said = {value for name, value in figures.items() if value is not None and _TOTAL.fullmatch(name)}
-    said = said or {value for value in figures.values() if value is not None}
-    return said.pop() if len(said) == 1 else None
+    values = {value for name, value in figures.items() if value is not None and _TOTAL.fullmatch(name)}
+    values = values or {value for value in figures.values() if value is not None}
+    return values.pop() if len(values) == 1 else None
 
 
-def _entry(value: object, n: int) -> list[str]:
+def _letters_of_entry(value: object, n: int) -> list[str]:
     """The letters that share one place of a list."""
     if isinstance(value, str):
         letters = [letter_of(part) for part in _TIES.split(value)]
         if all(letters):
             return letters
     elif isinstance(value, Sequence) and not isinstance(value, bytes):
-        return [letter for part in value for letter in _entry(part, n)]
+        return [letter for part in value for letter in _letters_of_entry(part, n)]
     elif isinstance(value, Mapping):
         return [letter for group in _of_objects([value], n, larger=False) for letter in group]
     raise UnreadableError(f"`ranking` names something that is none of {', '.join(labels(n))}")
 
 
-def visible(groups: Groups, letters: list[str]) -> Groups:
+def shown_letters_only(groups: Groups, letters: list[str]) -> Groups:
     """The groups with only letters that were shown, and each letter once."""
     order = [letter for group in groups for letter in group if letter in letters]
     missing = set(letters) - set(order)
@@ -190,7 +188,7 @@ def _place(text: str) -> int | None:
     """The place in a name: "1", "rank_2", "third", "segundo"."""
     match = _PLACE.fullmatch(text)
     text = re.sub(rf"[\W_]+(?:{RANKS})\W*$", "", text, flags=re.IGNORECASE)
-    return int(match[1]) if match else ordinal(text.strip()) or _BETWEEN.get(text.strip().casefold())
+    return int(match[1]) if match else ordinal(text.strip()) or _WORD_PLACES.get(text.strip().casefold())
 
 
 def _letter_in(value: object) -> str:
@@ -199,11 +197,13 @@ def _letter_in(value: object) -> str:
 
 
 def letter_of(value: object) -> str:
+    """The letter of a response that a value consists of ("C", "response_c"); "" for anything else."""
     match = _LETTER.fullmatch(value) if isinstance(value, str) else None
     return match[1].upper() if match else ""
 
 
 def _number(value: object) -> float | None:
+    """The figure in a value such as 7, "7/10" or "2nd"; None for anything else."""
     if isinstance(value, bool):
         return None
     if isinstance(value, int | float):

@@ -44,16 +44,16 @@ def comparisons(diagram: str, words: str) -> str:
     lines = [line for line in diagram.split("\n") if "->" in line or "=>" in line or _NODE.fullmatch(line)]
     if len(lines) > _MOST or any(len(line) > _LONGEST for line in lines):
         return ""
-    says = [match["says"] or "" for line in lines for match in _ARROW.finditer(line)]
-    if not all(_SAYS.fullmatch(text) for text in says if text):
+    labels_of_arrows = [match["says"] or "" for line in lines for match in _ARROW.finditer(line)]
+    if not all(_SAYS.fullmatch(text) for text in labels_of_arrows if text):
         return ""
     rows = [[_NODE.fullmatch(part) for part in _ARROW.sub("\n", line).split("\n")] for line in lines]
     labels = {node["name"]: node["label"].strip() for row in rows for node in row if node and node["label"]}
-    made: list[str] = []
+    sentences: list[str] = []
     for row in rows:
         names = [_CALLED.fullmatch(labels.get(node["name"], node["name"])) if node else None for node in row]
-        for one, two in pairwise(names):
-            if one is None or two is None:
+        for better, worse in pairwise(names):
+            if better is None or worse is None:
                 return ""
-            made.append(f"Response {one[1].upper()} > Response {two[1].upper()}")
-    return "\n".join(made)
+            sentences.append(f"Response {better[1].upper()} > Response {worse[1].upper()}")
+    return "\n".join(sentences)

@@ -74,7 +74,7 @@ _SHORTEST, _LONGEST = 3, 400
 
 
 def direction(line: str) -> str:
-    """Returns "up" (from the worst to the best), "down", "unsure", or "" for a line that says nothing about it."""
+    """The direction of a list that a line states: "up" (worst first), "down" (best first), "unsure", or "" for none."""
     if not _SHORTEST <= len(line) <= _LONGEST:
         return ""
     line = _QUOTATION.sub(" ", marked(line))
@@ -87,21 +87,21 @@ def direction(line: str) -> str:
 
 
 def announced(lines: Sequence[str], start: int) -> str:
-    """The `direction` that the judge announces above its list, unless it mentions a response in between."""
-    near = 0
+    """The `direction` that the judge announces above the list at `start`; "" if it names a response in between."""
+    lines_without_response = 0
     for line in reversed(lines[:start]):
-        if line == QUOTED or near >= _NEAR:
+        if line == QUOTED or lines_without_response >= _NEAR:
             break
         if line.strip():
-            near += 1
-            if found := direction(line):
-                return found
+            lines_without_response += 1
+            if announcement := direction(line):
+                return announcement
             if named(line) or heading(line):
                 break
     return ""
 
 
-def explained(lines: Sequence[str], end: int) -> bool:
+def may_be_reversed(lines: Sequence[str], end: int) -> bool:
     """Whether the line after a list says that it may not begin with the best."""
-    behind = next((line for line in lines[end + 1 :] if line.strip() and line != QUOTED), "")
-    return direction(behind) in ("up", "unsure")
+    next_line = next((line for line in lines[end + 1 :] if line.strip() and line != QUOTED), "")
+    return direction(next_line) in ("up", "unsure")

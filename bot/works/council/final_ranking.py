@@ -8,9 +8,9 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from bot.works.council.ballot_lists import inline_items, listed, sign_of
+from bot.works.council.ballot_lists import inline_items, list_items, sign_of
 from bot.works.council.ballot_words import BESTS, FINALS, NOUNS, RANKINGS, SPACELESS, VERDICTS, WORSTS
-from bot.works.council.direction import DOUBTFUL, EXPLICIT, announced, direction, explained
+from bot.works.council.direction import DOUBTFUL, EXPLICIT, announced, direction, may_be_reversed
 from bot.works.council.judge_text import FINAL_RANKING, MINE, QUOTED, SAYS, before, introduces
 from bot.works.council.mentions import heading, marked, named
 from bot.works.council.places import Groups, Item, by_value, figure_of, ordered, ranks
@@ -39,8 +39,9 @@ _HEADER = re.compile(
     re.VERBOSE | re.IGNORECASE,
 )
 DIRECTED_CHARS = 400
+"""The maximum length of a line that may state a direction or an order."""
 _HINT = re.compile(rf"{RANKINGS}|order|ordem|orden|ordre|rank|{VERDICTS}", re.IGNORECASE)
-_MINE = re.compile(
+_OWN_RANKING = re.compile(
     rf"[ *#-]*(?:(?:so|thus|hence|therefore|this|that|all|in|gives|yields|leads|to|makes|leaves|us|me|with|I|arrive"
     rf"|at|get|my|the"
     r"|following|is|as|follows|damit|somit|daraus|also|ergibt|sich|folgende[rs]?|lautet|meine?|ist|die|das|der"
@@ -68,7 +69,7 @@ _NEUTRAL = re.compile(
     re.IGNORECASE,
 )
 """What a header may say about its list without changing its meaning."""
-_READS = re.compile(r"\b(?:should|to|must) (?:now )?(?:read|be)[ :]+(?P<order>[A-Z]\b[^.]*\.?)\s*$")
+_CORRECTED_ORDER = re.compile(r"\b(?:should|to|must) (?:now )?(?:read|be)[ :]+(?P<order>[A-Z]\b[^.]*\.?)\s*$")
 """The end of a correction: "so it should read D, B, C, A"."""
 _GOOD = rf"{BESTS}|sehr gut|very good|excellent|perfect|muito bo[ma]|excelente|muy bien|très bien|ottimo|eccellente"
 _BAD = (
@@ -89,27 +90,27 @@ _COUNTS = (
     "4|four|quatro|cuatro|quatre|vier|quattro|cztery|четыре|dört",
     "5|five|cinco|cinq|fünf|cinque|vijf|pięć|пять|beş",
 )
-_TOP = re.compile(
+_TOP_HEADER = re.compile(
     rf"[ ]{{0,3}}(?:\#+[ ]*|-[ ]+)?(?:(?:my|the|our|o|a|as|os|meu|minhas?|mi|mis|las|los|el|mon|mes|le|les|meine?"
     rf"|die|il|la|mio|mia|mijn|de|moje|moja|moi|мой|benim|私の|我的|나의)[ ]*){{0,2}}"
     rf"(?:(?:personal|pessoal|personnel)[ ])?"
     rf"(?:(?:top|топ|トップ|ilk|en iyi)[ -]?(?P<count>{'|'.join(_COUNTS)}))[ ]*(?:[:=]|-+[ ]|$)",
     re.IGNORECASE,
 )
-"""A header for the best response only."""
+"""A header for the best two to five responses."""
 _MOST_HEADERS = 6
 """How many headers are checked: each check reads the whole text."""
-_OPENING = 60
+_OPENING_CHARS = 60
 """The maximum length of a line that introduces the judge's words."""
-_SHORT = 3
-"""Up to this many words next to a response are a label ("worst of all"), more are a reason."""
+_LABEL_WORDS = 3
+"""The most words next to a response that count as a label ("worst of all"); more are a reason."""
 
 
 def final_ranking(lines: Sequence[str], n: int, *, every: bool = False) -> Groups:
-    """The letters under the judge's own last header, best first, ties together; perhaps incomplete, [] if there is
-    none. `every`: [] if any line under the header cannot be read.
+    """The ranking under the judge's own last header: groups of letters, best first; [] if none can be read.
 
-    A repeated response counts at its first position, and one that does not exist is ignored.
+    It may leave letters out. A repeated letter counts at its first position; a letter that was not shown is ignored.
+    With `every` the result is [] as soon as one line under the header cannot be read.
     """
     if order := _corrected(lines, n):
         return order
@@ -121,46 +122,48 @@ def final_ranking(lines: Sequence[str], n: int, *, every: bool = False) -> Group
         tried += 1
         if tried > _MOST_HEADERS:
             return []
-        how, tail = header
-        items, start, end = listed(lines, at, tail)
+        remark, tail = header
+        items, start, end = list_items(lines, at, tail)
         if inside_quotes(lines, at, end) or too_early(lines, at, end):
             continue
-        top = _top(lines[at])
-        if OTHER.search(how) or (not items and not FINAL_RANKING.search(lines[at])):
+        top_count = _top_count(lines[at])
+        if OTHER.search(remark) or (not items and not FINAL_RANKING.search(lines[at])):
             continue
         if (every and end < len(lines) - 1) or REVISED.search(" ".join(lines[end + 1 :])):
             return []
-        if PENALTY.search(how) or (
-            better_figure(how) is None and re.search(r"[^\W\d_]", _NEUTRAL.sub("", how))
+        if PENALTY.search(remark) or (
+            better_figure(remark) is None and re.search(r"[^\W\d_]", _NEUTRAL.sub("", remark))
         ):
             return []
         after = "\n".join(lines[end + 1 :])
-        way = "" if _BEST.search(how) or _WORST.search(how) else announced(lines, at)
-        if disowned(lines, end) or explained(lines, end) or way == "unsure":
+        announcement = "" if _BEST.search(remark) or _WORST.search(remark) else announced(lines, at)
+        if disowned(lines, end) or may_be_reversed(lines, end) or announcement == "unsure":
             return []
-        if way == "up" and EXPLICIT.match(lines[start]):
+        if announcement == "up" and EXPLICIT.match(lines[start]):
             return []
-        if top and (
-            sum(len(item.letters) for item in items) != top or top > n or not _whole(lines, start, end, top)
+        if top_count and (
+            sum(len(item.letters) for item in items) != top_count
+            or top_count > n
+            or not _is_short_list(lines, start, end, top_count)
         ):
             return []
         if HEDGED.search(ABOUT_ONE.sub("", marked(after))) and all(
             item.letters == [letter] for item, letter in zip(items, "ABCDEFGHIJKL", strict=False)
         ):
             return []
-        ways = [how, *(line for line in lines[at + 1 : start] if _both(line))]
-        if (better := better_figure(how)) is not None:
+        directions = [remark, *(line for line in lines[at + 1 : start] if _names_both_ends(line))]
+        if (better := better_figure(remark)) is not None:
             return _by_legend(items, n, better)
         if direction(lines[at]) == "down" and [item.numbers for item in items] == [
             [n - at] for at in range(n)
         ]:
             return []  # points, or contrary places
-        upwards = way == "up" or any(map(_upwards, ways))
+        upwards = announcement == "up" or any(map(_worst_first, directions))
         sign = sign_of(tail if start == at else marked(lines[start])) if start == end else ""
-        downwards = not upwards and "down" in (way, direction(lines[at]))
+        downwards = not upwards and "down" in (announcement, direction(lines[at]))
         if (upwards and sign == ">") or (downwards and sign == "<"):
             return []
-        return _order(items, n, upwards=upwards and not sign)
+        return _ordered_groups(items, n, upwards=upwards and not sign)
     return []
 
 
@@ -168,8 +171,12 @@ def _corrected(lines: Sequence[str], n: int) -> Groups:
     """The complete order in the last line, if it corrects the judge's own list right above it."""
     at = max((at for at, line in enumerate(lines) if line.strip()), default=0)
     line = marked(lines[at]) if at and len(lines[at]) <= DIRECTED_CHARS else ""
-    match = _READS.search(line)
-    if match is None or named(line) or any(said.search(line[: match.start()]) for said in (DOUBTFUL, HEDGED)):
+    match = _CORRECTED_ORDER.search(line)
+    if (
+        match is None
+        or named(line)
+        or any(pattern.search(line[: match.start()]) for pattern in (DOUBTFUL, HEDGED))
+    ):
         return []
     if not (REVISED.search(line) and MINE.search(line)):
         return []
@@ -178,18 +185,19 @@ def _corrected(lines: Sequence[str], n: int) -> Groups:
         return []
     items = inline_items(match["order"].rstrip(" ."))
     letters = sorted(letter for item in items for letter in item.letters)
-    whole = letters == sorted({letter for group in final_ranking(lines[:at], n) for letter in group})
-    return [item.letters for item in items] if whole and len(letters) == n else []
+    same_letters = letters == sorted({letter for group in final_ranking(lines[:at], n) for letter in group})
+    return [item.letters for item in items] if same_letters and len(letters) == n else []
 
 
 def _header(lines: Sequence[str], at: int) -> tuple[str, str] | None:
-    """What the header in a line says about its list, and the text after it; None for any other line. The last sentence
-    of the text may also be a header.
+    """The remark in a header about its list ("from best to worst"), and the text after the header.
+
+    None for a line without a header. The last sentence of the whole text may also be a header.
     """
     line = marked(lines[at])
     if not line.strip() or line.count("|") > 1:
         return None
-    if top := _TOP.match(line):
+    if top := _TOP_HEADER.match(line):
         return "", line[top.end() :]
     if _HINT.search(line):
         sentences = [line]
@@ -200,22 +208,32 @@ def _header(lines: Sequence[str], at: int) -> tuple[str, str] | None:
             if match and not re.match(r"\s*[#№]?\d+\W*$", match["tail"]):
                 tail, _, comment = match["tail"].partition("# ")
                 return (match["how"] or "") + comment.partition(";")[0], tail
-    said, colon, tail = line.rpartition(": ")
-    if colon and len(line) <= DIRECTED_CHARS and _MINE.fullmatch(re.split(r"(?<=[^.][.!?])\s+", said)[-1]):
+    intro, colon, tail = line.rpartition(": ")
+    if (
+        colon
+        and len(line) <= DIRECTED_CHARS
+        and _OWN_RANKING.fullmatch(re.split(r"(?<=[^.][.!?])\s+", intro)[-1])
+    ):
         last = not any(map(str.strip, lines[at + 1 :]))
-        if last and not (named(said) or OTHER.search(said)):
+        if last and not (named(intro) or OTHER.search(intro)):
             return "", tail
-    said, colon, tail = line.partition(":")
-    if colon and len(line) <= DIRECTED_CHARS and _both(said) and not named(said) and not SAYS.search(said):
-        if better_figure(said) is not None:
-            return said, tail
-        return ("reverse" if OTHER.search(said) else "worst" if _upwards(said) else ""), tail
+    intro, colon, tail = line.partition(":")
+    if (
+        colon
+        and len(line) <= DIRECTED_CHARS
+        and _names_both_ends(intro)
+        and not named(intro)
+        and not SAYS.search(intro)
+    ):
+        if better_figure(intro) is not None:
+            return intro, tail
+        return ("reverse" if OTHER.search(intro) else "worst" if _worst_first(intro) else ""), tail
     return None
 
 
-def _top(line: str) -> int:
+def _top_count(line: str) -> int:
     """How many responses the judge says that it names: "My top 3"; 0 if it does not say."""
-    match = _TOP.match(marked(line))
+    match = _TOP_HEADER.match(marked(line))
     if match is None:
         return 0
     return next(
@@ -223,16 +241,16 @@ def _top(line: str) -> int:
     )
 
 
-def _whole(lines: Sequence[str], start: int, end: int, top: int) -> bool:
-    """Whether the list has just this many responses, and not merely in the order in which they were shown."""
-    text = "\n".join(_TOP.sub("", marked(line)) for line in lines[start : end + 1])
+def _is_short_list(lines: Sequence[str], start: int, end: int, top: int) -> bool:
+    """Whether the list has exactly `top` responses, and an order other than the alphabetical one or signs for it."""
+    text = "\n".join(_TOP_HEADER.sub("", marked(line)) for line in lines[start : end + 1])
     letters = re.findall(r"(?<![\w'’])[A-Z](?![\w'’])", text) if start == end else []
     ordered_by_signs = re.search(r"[>→≻<]|\d[.):]", text)
     return bool((start < end or len(letters) == top) and (ordered_by_signs or letters != sorted(letters)))
 
 
-def _both(text: str) -> bool:
-    """Whether the text says in which direction it lists: "From worst to best I would say"."""
+def _names_both_ends(text: str) -> bool:
+    """Whether the text names both ends of a ranking: "From worst to best I would say"."""
     return len(text) <= DIRECTED_CHARS and bool(_BEST.search(text) and _WORST.search(text))
 
 
@@ -254,36 +272,36 @@ def inside_quotes(lines: Sequence[str], at: int, end: int) -> bool:
 
 
 def too_early(lines: Sequence[str], at: int, end: int) -> bool:
-    """Whether later text mentions responses that were not mentioned before: then the judge was not finished, and the
-    ranking is a quotation. A text that begins with the ranking has not quoted anything yet.
+    """Whether the text after the ranking names a response for the first time: such a ranking is a quotation.
+
+    False if nothing comes before the ranking, since the judge cannot have quoted yet.
     """
     earlier = {letter for line in lines[:at] for letter in [*named(line), heading(line)]}
-    text_before = any(line.strip() and not _opens(line) for line in lines[:at])
+    text_before = any(line.strip() and not _is_opening(line) for line in lines[:at])
     return text_before and any(letter not in earlier for line in lines[end + 1 :] for letter in named(line))
 
 
 def contrary(items: Sequence[Item]) -> bool:
-    """Whether the list calls its first item the worst, and its last the best."""
+    """Whether the list labels its first item as the worst, and its last as the best."""
     return len(items) > 1 and bool(_WORST.search(items[0].remark) and _BEST.search(items[-1].remark))
 
 
-def _opens(line: str) -> bool:
+def _is_opening(line: str) -> bool:
     """Whether a line is a heading, or only an opening such as "Here is my evaluation:"."""
-    mine = len(line) < _OPENING and line.rstrip().endswith(":") and MINE.search(line)
+    mine = len(line) < _OPENING_CHARS and line.rstrip().endswith(":") and MINE.search(line)
     return line.startswith("#") or bool(mine and not SAYS.search(line))
 
 
-def _upwards(how: str) -> bool:
-    worst, best = _WORST.search(how), _BEST.search(how)
+def _worst_first(text: str) -> bool:
+    """Whether the text names the worst before the best, or only the worst."""
+    worst, best = _WORST.search(text), _BEST.search(text)
     return worst is not None and (best is None or worst.start() < best.start())
 
 
-def better_figure(how: str) -> int | None:
-    """Whether a header's legend says that the smaller (-1) or the larger (1) figure is better; None without a
-    legend.
-    """
+def better_figure(text: str) -> int | None:
+    """1 if the text's legend says that larger figures are better, -1 for smaller ones, None without a legend."""
     best, worst = None, None
-    for match in _LEGEND.finditer(how) if re.search(r"\d", how) else ():
+    for match in _LEGEND.finditer(text) if re.search(r"\d", text) else ():
         figure = int(match["a"] or match["b"])
         if re.match(_GOOD, match["a_is"] or match["b_is"], re.IGNORECASE):
             best = figure
@@ -297,9 +315,7 @@ def better_figure(how: str) -> int | None:
 
 
 def _by_legend(items: Sequence[Item], n: int, better: int) -> Groups:
-    """The order of the figures, as the header explains them; [] if a response has none, or not every response occurs
-    once.
-    """
+    """The items by their figures (`better` as in `better_figure`); [] unless each of `n` responses has a figure."""
     figures = [item.numbers[0] if item.numbers else figure_of(item.remark) for item in items]
     letters = sorted(letter for item in items for letter in item.letters)
     if None in figures or letters != labels(n):
@@ -307,40 +323,39 @@ def _by_legend(items: Sequence[Item], n: int, better: int) -> Groups:
     return by_value(items, [-better * figure for figure in figures if figure is not None])
 
 
-def _order(items: Sequence[Item], n: int, *, upwards: bool) -> Groups:
+def _ordered_groups(items: Sequence[Item], n: int, *, upwards: bool) -> Groups:
+    """The groups of letters in a list, best first; `upwards` if the list begins with the worst."""
     letters = labels(n)
     if set(letters) - {letter for item in items for letter in item.letters}:
         items = _before_slip(items, letters)
     items = [item for item in items if any(letter in letters for letter in item.letters)]
-    if _unread(items, letters):
+    if _has_unread_response(items, letters):
         return []
     numbers = [item.numbers[0] for item in items if item.numbers]
     counted_down = len(numbers) == len(items) and numbers == sorted(numbers, reverse=True) != numbers[::-1]
     if not upwards and len(items) > 1 and _labelled(items[0], _WORST) and not _labelled(items[-1], _WORST):
         upwards = True
     if len(numbers) == len(items):
-        items = by_number(items)
+        items = _by_number(items)
     groups = [[letter for letter in group if letter in letters] for group in ordered(items)]
     if upwards and not counted_down:
         groups = groups[::-1] if sum(map(len, groups)) == n else []
     return groups if len(groups) > 1 else []
 
 
-def _unread(items: Sequence[Item], letters: Sequence[str]) -> bool:
-    """Whether a missing response has its place among these, in a form that is not read."""
+def _has_unread_response(items: Sequence[Item], letters: Sequence[str]) -> bool:
+    """Whether a response that is missing from the items has a place among them, in a form that is not read."""
     missing = set(letters) - {letter for item in items for letter in item.letters}
-    beside = " ".join(item.remark for item in items if len(item.remark.split()) <= _SHORT)
+    labels_text = " ".join(item.remark for item in items if len(item.remark.split()) <= _LABEL_WORDS)
     numbers = [float(item.numbers[0]) for item in items for _ in item.letters if item.numbers]
     gap = len(numbers) == sum(len(item.letters) for item in items) and len(set(numbers)) > 1
     if gap and not ranks(numbers, len(letters)):
         return True
-    return bool(missing) and (any(re.search(rf"(?<!\w){letter}(?!\w)", beside) for letter in missing))
+    return bool(missing) and (any(re.search(rf"(?<!\w){letter}(?!\w)", labels_text) for letter in missing))
 
 
 def _before_slip(items: Sequence[Item], letters: Sequence[str]) -> list[Item]:
-    """If a letter is missing, the items before one that is repeated or was not shown, since that one may stand for
-    it.
-    """
+    """The items before the first one that is repeated or was not shown, which may stand for a missing letter."""
     letters_seen: set[str] = set()
     items_kept = []
     for item in items:
@@ -351,23 +366,23 @@ def _before_slip(items: Sequence[Item], letters: Sequence[str]) -> list[Item]:
     return items_kept
 
 
-def _labelled(item: Item, word: re.Pattern[str]) -> bool:
+def _labelled(item: Item, pattern: re.Pattern[str]) -> bool:
     """Whether the few words next to a response match this pattern."""
-    return len(item.remark.split()) <= _SHORT and word.search(item.remark) is not None
+    return len(item.remark.split()) <= _LABEL_WORDS and pattern.search(item.remark) is not None
 
 
-def by_number(items: Sequence[Item]) -> list[Item]:
-    """In the order of their numbers, with equal ones as a tie; as written if all have the same number."""
+def _by_number(items: Sequence[Item]) -> list[Item]:
+    """The items by their numbers, equal numbers tied; in the written order if all have the same number."""
     letters_seen: set[str] = set()
-    first = []
+    unique = []
     for item in items:
         if not letters_seen.issuperset(item.letters):
-            first.append(item)
+            unique.append(item)
         letters_seen.update(item.letters)
-    if len({item.numbers[0] for item in first}) < 2:
-        return first
+    if len({item.numbers[0] for item in unique}) < 2:
+        return unique
     places: dict[int, Item] = {}
-    for item in sorted(first, key=lambda item: item.numbers[0]):
+    for item in sorted(unique, key=lambda item: item.numbers[0]):
         place = places.setdefault(item.numbers[0], Item([], item.numbers, item.remark))
         place.letters += item.letters
     return list(places.values())

@@ -16,7 +16,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 
 from bot.llm.fields import characters
-from bot.works.council.ballot_syntax import closing, latin
+from bot.works.council.ballot_syntax import closing, with_latin_labels
 from bot.works.council.ballot_words import FINALS, NOUNS, RANKINGS, RANKS, SCORES
 from bot.works.council.diagram import DRAWN, comparisons
 from bot.works.council.mentions import heading, marked, named, plain
@@ -183,7 +183,7 @@ def own(text: str) -> Own:
     if text.lstrip().startswith('"'):  # the whole text is one JSON string
         with suppress(ValueError):
             text = str(json.loads(text))
-    text = latin(_LINE_ENDS.sub("\n", characters(text)).strip())
+    text = with_latin_labels(_LINE_ENDS.sub("\n", characters(text)).strip())
     if re.fullmatch(r"`[{\[][^`]*`", text):
         text = text[1:-1]
     return _scanned(text if text.startswith(("{", "[", "`")) else without_thoughts(text))

@@ -77,7 +77,7 @@ def ordered(items: Sequence[Item]) -> Groups:
     since nobody ranks them that way by accident; in a list in another order the scores must agree with it. Words next
     to each, in the shown order and without numbers, are verdicts on single responses and no ranking.
     """
-    items = _once(items)
+    items = _without_repeats(items)
     letters = [letter for item in items for letter in item.letters]
     alphabetical = letters == sorted(letters) and len(letters) > 1
     figures = _figures([item.remark for item in items])
@@ -174,17 +174,17 @@ def figures_within(text: str) -> tuple[set[float], set[float]]:
     return places, {_value(match) for match in _SCORE_WITHIN.finditer(text)}
 
 
-def _once(items: Sequence[Item]) -> list[Item]:
+def _without_repeats(items: Sequence[Item]) -> list[Item]:
     """Each letter at its first mention; neighbours that are both marked as ties share a place."""
     letters_seen: set[str] = set()
-    items_made: list[Item] = []
+    merged: list[Item] = []
     before: Item | None = None
     for item in items:
         new_letters = [letter for letter in dict.fromkeys(item.letters) if letter not in letters_seen]
         letters_seen.update(new_letters)
         if new_letters and before is not None and before.tied and item.tied:
-            items_made[-1].letters += new_letters
+            merged[-1].letters += new_letters
         elif new_letters:
-            items_made.append(Item(new_letters, item.numbers, item.remark))
+            merged.append(Item(new_letters, item.numbers, item.remark))
         before = item
-    return items_made
+    return merged

@@ -41,7 +41,7 @@ _ASSIGNED = re.compile(
 )
 """The line of a program that assigns a list of all labels to a name for a ranking."""
 _QUOTED_LABEL = re.compile(r"\s*[\"']([A-L])[\"']\s*")
-_LONGEST = 400
+_LINE_CHARS = 400
 """The maximum length of a program line that is read."""
 
 
@@ -53,39 +53,44 @@ def printed(lines: Sequence[str], n: int) -> Groups:
     filled = [at for at, line in enumerate(lines) if line.strip()]
     if not filled or PENALTY.search("\n".join(lines)) or better_figure(" ".join(lines)) == -1:
         return []
-    at = next((at for at in reversed(filled) if len(lines[at]) <= _LONGEST and _prints(lines[at])), None)
-    if at is None or is_introduced(lines, at) or _copied(lines, at) or too_early(lines, at, at):
+    at = next((at for at in reversed(filled) if len(lines[at]) <= _LINE_CHARS and _prints(lines[at])), None)
+    if at is None or is_introduced(lines, at) or _is_quoted_program(lines, at) or too_early(lines, at, at):
         return []
     match = _PRINTS.match(plain(lines[at]).replace("_", " "))
-    below = next((lines[behind] for behind in filled if behind > at), "")
-    said = (match and match["beside"]) or below
-    result = _RESULT.match(plain(said)) if len(said) <= _LONGEST else None
+    next_line = next((lines[behind] for behind in filled if behind > at), "")
+    output = (match and match["beside"]) or next_line
+    result = _RESULT.match(plain(output)) if len(output) <= _LINE_CHARS else None
     items = inline_items(result["list"]) if result else []
-    after = "\n".join([said, *lines[at + 1 :]])
+    after = "\n".join([output, *lines[at + 1 :]])
     if hedged(after) or disowned(lines, at) or REVISED.search(after):
         return []
     by_scores = _by_scores(lines[:at], letters)
-    falling = any(_DESCENDING.search(line) for line in lines[: at + 1] if len(line) <= _LONGEST)
+    descending = any(_DESCENDING.search(line) for line in lines[: at + 1] if len(line) <= _LINE_CHARS)
     order = [item.letters for item in items]
     if sorted(letter for group in order for letter in group) != letters:
-        return by_scores if falling and not re.search(r"[A-L]\W+[A-L](?!\w)", said) else []
+        return by_scores if descending and not re.search(r"[A-L]\W+[A-L](?!\w)", output) else []
     if not by_scores:
         return order if len(order) > 1 else []
     flat = [letter for group in by_scores for letter in group]
-    return by_scores if falling and flat == [letter for group in order for letter in group] else []
+    return by_scores if descending and flat == [letter for group in order for letter in group] else []
 
 
 def assigned(lines: Sequence[str], n: int) -> Groups:
     """The ranking in the program's only line that assigns one: all labels once, the best first. [] for anything
     else.
     """
-    found = [at for at, line in enumerate(lines) if len(line) <= _LONGEST and _ASSIGNED.match(line)]
-    if len(found) != 1 or PENALTY.search("\n".join(lines)):
+    assignments = [at for at, line in enumerate(lines) if len(line) <= _LINE_CHARS and _ASSIGNED.match(line)]
+    if len(assignments) != 1 or PENALTY.search("\n".join(lines)):
         return []
-    (at,) = found
+    (at,) = assignments
     match = _ASSIGNED.match(lines[at])
-    assert match is not None, "it was found by it"
-    if is_introduced(lines, at) or _copied(lines, at) or too_early(lines, at, at) or disowned(lines, at):
+    assert match is not None, "the pattern selected this line"
+    if (
+        is_introduced(lines, at)
+        or _is_quoted_program(lines, at)
+        or too_early(lines, at, at)
+        or disowned(lines, at)
+    ):
         return []
     after = "\n".join([match["beside"] or "", *lines[at + 1 :]])
     if hedged(after) or REVISED.search(after) or direction(match["beside"] or "") in ("up", "unsure"):
@@ -97,7 +102,7 @@ def assigned(lines: Sequence[str], n: int) -> Groups:
     return [[letter] for letter in ranking] if complete else []
 
 
-def _copied(lines: Sequence[str], at: int) -> bool:
+def _is_quoted_program(lines: Sequence[str], at: int) -> bool:
     """Whether the last earlier line about a response introduces the program as that response's."""
     above = next((line for line in reversed(lines[:at]) if named(line) or heading(line)), "")
     return introduces(plain(above)) or QUOTED in lines[at : at + 3]
@@ -113,9 +118,12 @@ def _by_scores(lines: Sequence[str], letters: Sequence[str]) -> Groups:
     line.
     """
     for line in reversed(lines):
-        match = _SCORES.match(line) if len(line) <= _LONGEST else None
-        found = _PAIR.findall(match["pairs"]) if match else []
-        pairs = [(one or two, float(score or other)) for one, score, two, other in found]
+        match = _SCORES.match(line) if len(line) <= _LINE_CHARS else None
+        matches = _PAIR.findall(match["pairs"]) if match else []
+        pairs = [
+            (label or other_label, float(score or other_score))
+            for label, score, other_label, other_score in matches
+        ]
         if sorted(letter for letter, _ in pairs) == list(letters):
             return by_value([Item([letter]) for letter, _ in pairs], [-score for _, score in pairs])
     return []

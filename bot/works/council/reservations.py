@@ -24,7 +24,7 @@ HEDGED = re.compile(
 )
 """Words around a list that is not the judge's vote."""
 ABOUT_ONE = re.compile(r"⟦[A-Z]⟧ (?:could|might|would be)\b")
-"""How one response could be better, which says nothing against the list."""
+"""A remark on how one response could be better, which does not make the list hypothetical."""
 REVISED = re.compile(
     r"\b(?:wait|hold on|on (?:second thoughts?|reflection)|reconsider\w*|scratch that|correct(?:ion"
     r"| myself)|swap(?:ping)?"
@@ -46,7 +46,7 @@ PENALTY = re.compile(
     r"|schulnote|\bnoten?\b[\s:=]*[1-6]\b(?!\s*/)",
     re.IGNORECASE,
 )
-"""Words that say that figures are not scores."""
+"""Words that say that smaller figures are better, or that figures count faults."""
 _DISOWNED = re.compile(
     r"\b(?:this|that|the (?:above|table|list|block|ranking|json|text))\b[^.\n]{0,20}\b(?:is|was|comes?|came"
     r"|appears?|stood) "
@@ -85,6 +85,6 @@ def hedged(text: str) -> bool:
 
 def disowned(lines: Sequence[str], end: int) -> bool:
     """Whether the judge says after its text that it copied the text, rather than a later quotation."""
-    rest = list(lines[end + 1 :])
-    behind = rest[: rest.index(QUOTED)] if QUOTED in rest else rest
-    return _DISOWNED.search("\n".join(behind)) is not None
+    later = list(lines[end + 1 :])
+    own_lines = later[: later.index(QUOTED)] if QUOTED in later else later
+    return _DISOWNED.search("\n".join(own_lines)) is not None

@@ -154,7 +154,7 @@ _NONE_AHEAD = re.compile(
     r" (?:another|any other|the others?|the rest) *[.!]?$",
     re.IGNORECASE,
 )
-"""The same for denials of a lead."""
+"""A refusal to put any response ahead of the others, which makes them equal."""
 _OF_ONE = re.compile(
     r"^(?:It|This|That)(?: one| answer| response)?(?= (?:is|was|comes|ranks|takes|lands|ends up)\b)"
 )
@@ -194,9 +194,9 @@ _THEM_LEVEL = re.compile(
     re.IGNORECASE,
 )
 """Words right after a sentence about several responses, which say that they are equal."""
-_LONGEST = 2_000
+_SENTENCE_CHARS = 2_000
 """The maximum length of a sentence that may state something."""
-_UNSURE = (SAYS, REPORTED, _CONDITION, _READ, HEDGED, OTHER)
+_NOT_STATEMENTS = (SAYS, REPORTED, _CONDITION, _READ, HEDGED, OTHER)
 _ASIDE = re.compile(
     r",\s(?:sin (?:ninguna )?duda|a mi juicio|para mí|sem dúvida|para mim|sans (?:aucun )?doute|à mon avis|pour moi"
     r"|ohne zweifel|meiner meinung nach|für mich|senza dubbio|per me|zonder twijfel|without (?:a )?doubt|for me"
@@ -208,19 +208,21 @@ _SENTENCE = re.compile(r"(?<=[.;!?])\s+")
 
 @dataclass(slots=True)
 class _Facts:
+    """What the sentences state: `places` by letter; in `above` (better, worse); `equal` pairs; `out`, worst first."""
+
     places: dict[str, int] = field(default_factory=dict)
     above: set[tuple[str, str]] = field(default_factory=set)
     equal: set[tuple[str, str]] = field(default_factory=set)
     out: list[str] = field(default_factory=list)
-    clash: bool = False
+    contradictory: bool = False
     rest_equal: bool = False
 
-    def put(self, letter: str, place: int) -> None:
-        self.clash = self.clash or self.places.setdefault(letter, place) != place
+    def set_place(self, letter: str, place: int) -> None:
+        self.contradictory = self.contradictory or self.places.setdefault(letter, place) != place
 
 
 def stated_order(lines: Sequence[str], n: int) -> Groups:
-    """All letters, best first, equals together; [] if the statements are incomplete or contradictory."""
+    """The order of all `n` letters that the sentences state; [] if they are incomplete or contradictory."""
     letters = labels(n)
     facts = _Facts()
     if len(lines) > _MOST_LINES or REVISED.search("\n".join(lines)):
@@ -229,34 +231,35 @@ def stated_order(lines: Sequence[str], n: int) -> Groups:
     for sentence in _sentences(lines):
         series = _LEVEL.search(sentence) or (_SAME.search(before) if _THEM_LEVEL.search(sentence) else None)
         before = sentence
-        if len(sentence) > _LONGEST:
+        if len(sentence) > _SENTENCE_CHARS:
             return []
         sentence = _without_reason(sentence)
         facts.rest_equal = facts.rest_equal or _NONE_AHEAD.search(sentence) is not None
-        if not any(told.search(sentence) for told in _UNSURE if told is not OTHER):
-            level = _REST_LEVEL.search(sentence) and not _NEGATED.search(sentence)
-            facts.rest_equal = facts.rest_equal or bool(level or _REST_EQUAL.search(sentence))
-        if not any(told.search(sentence) for told in _UNSURE):
+        if not any(pattern.search(sentence) for pattern in _NOT_STATEMENTS if pattern is not OTHER):
+            rest_is_level = _REST_LEVEL.search(sentence) and not _NEGATED.search(sentence)
+            facts.rest_equal = facts.rest_equal or bool(rest_is_level or _REST_EQUAL.search(sentence))
+        if not any(pattern.search(sentence) for pattern in _NOT_STATEMENTS):
             if not _NEGATED.search(sentence):
-                _note(facts, sentence, n)
+                _add_facts(facts, sentence, n)
                 facts.equal |= set(pairwise(re.findall("[A-Z]", series["all"]))) if series else set()
         elif any(
-            said.search(sentence) for said in (_AFTER, _BEFORE, _BETTER, _PREFERRED, _EQUAL)
+            pattern.search(sentence) for pattern in (_AFTER, _BEFORE, _BETTER, _PREFERRED, _EQUAL)
         ) or _READ.search(sentence):
             return []
     if n - 2 <= len(facts.out) < n and facts.out:
         for at, letter in enumerate(facts.out):
-            facts.put(letter, n - at)
-    if facts.clash or not {*facts.places, *(letter for pair in facts.above for letter in pair)} <= set(
-        letters
-    ):
+            facts.set_place(letter, n - at)
+    if facts.contradictory or not {
+        *facts.places,
+        *(letter for pair in facts.above for letter in pair),
+    } <= set(letters):
         return []
-    free = [letter for letter in letters if letter not in facts.places]
+    unplaced = [letter for letter in letters if letter not in facts.places]
     if facts.rest_equal and len(facts.places) == 1 and not facts.above:
-        facts.equal |= set(pairwise(free))
-    left = set(range(1, n + 1)) - set(facts.places.values())
-    if len(free) == len(left) == 1:
-        facts.places[free[0]] = left.pop()
+        facts.equal |= set(pairwise(unplaced))
+    free_places = set(range(1, n + 1)) - set(facts.places.values())
+    if len(unplaced) == len(free_places) == 1:
+        facts.places[unplaced[0]] = free_places.pop()
     return _ordered(letters, facts)
 
 
@@ -264,12 +267,12 @@ def stated_places(lines: Sequence[str], n: int) -> dict[str, int]:
     """The places that sentences give to single responses; {} if the judge is unsure, or contradicts itself."""
     facts = _Facts()
     for sentence in _sentences(lines) if len(lines) <= _MOST_LINES else ():
-        if len(sentence) > _LONGEST or _NEGATED.search(sentence):
+        if len(sentence) > _SENTENCE_CHARS or _NEGATED.search(sentence):
             continue
         sentence = _without_reason(sentence)
-        if not any(told.search(sentence) for told in _UNSURE):
-            _note(facts, sentence, n)
-    return {} if facts.clash else facts.places
+        if not any(pattern.search(sentence) for pattern in _NOT_STATEMENTS):
+            _add_facts(facts, sentence, n)
+    return {} if facts.contradictory else facts.places
 
 
 def _sentences(lines: Sequence[str]) -> Iterator[str]:
@@ -284,7 +287,7 @@ def _sentences(lines: Sequence[str]) -> Iterator[str]:
             continue
         text = marked(line)
         for quotation in (r"\"[^\"]*(?:\"|\Z)", r"“[^”]*(?:”|\Z)", r"«[^»]*(?:»|\Z)"):
-            text = re.sub(quotation, _left_out, text)
+            text = re.sub(quotation, _quotation_removed, text)
         text = _LETTER.sub(r"⟦\g<letter>⟧", text)
         introduced = introduced or ("⟦" in text and is_introduced(lines, at))
         if "⟦" not in text or introduced or inside_quotes(lines, at, at):
@@ -301,24 +304,25 @@ def _sentences(lines: Sequence[str]) -> Iterator[str]:
 
 def _without_reason(sentence: str) -> str:
     """The sentence "In second place comes ⟦C⟧, which lacks an exercise" without the explanation of the place."""
-    said = _REASON.sub("", sentence)
-    if any(told.search(sentence, len(said)) for told in (SAYS, REPORTED, HEDGED)):
+    statement = _REASON.sub("", sentence)
+    if any(pattern.search(sentence, len(statement)) for pattern in (SAYS, REPORTED, HEDGED)):
         return sentence
-    match = _AFTER.search(said) or _BEFORE.search(said)
+    match = _AFTER.search(statement) or _BEFORE.search(statement)
     nth = match and not re.match(rf"{BESTS}|{WORSTS}", match["place"], re.IGNORECASE)
-    return said if nth and said.count("⟦") == 1 else sentence
+    return statement if nth and statement.count("⟦") == 1 else sentence
 
 
-def _left_out(quotation: re.Match[str]) -> str:
-    """The replacement of a quotation: nothing for a closed one, the whole text for an open one."""
+def _quotation_removed(quotation: re.Match[str]) -> str:
+    """ " … " for a closed quotation; an unclosed one is returned unchanged."""
     return " … " if quotation[0][-1] in '"”»' and len(quotation[0]) > 1 else quotation[0]
 
 
-def _note(facts: _Facts, sentence: str, n: int) -> None:
+def _add_facts(facts: _Facts, sentence: str, n: int) -> None:
+    """Add what a sentence says of places, comparisons, duels, eliminations and ties."""
     for pattern in (_AFTER, _BEFORE):
         for clause in re.split(r",? (?:and|while|but|e|y|et|und|aber)\b|[,;] ", sentence):
             if len(re.findall("⟦", clause)) == 1 and (match := pattern.search(clause)):
-                facts.put(match["one"].upper(), _place(match["place"], n))
+                facts.set_place(match["one"].upper(), _place(match["place"], n))
     for match in (*_BETTER.finditer(sentence), *_PREFERRED.finditer(sentence)):
         facts.above.add((match["one"], match["two"]))
     facts.above.update((match["two"], match["one"]) for match in _WORSE.finditer(sentence))
@@ -326,11 +330,12 @@ def _note(facts: _Facts, sentence: str, n: int) -> None:
         facts.above.add(pair if duel["wins"] == pair[0] else pair[::-1])
     facts.out += [match["one"] for match in _OUT.finditer(sentence)]
     for match in _EQUAL.finditer(sentence):
-        one, two = filter(None, match.groups())
-        facts.equal.add((one, two))
+        first, second = filter(None, match.groups())
+        facts.equal.add((first, second))
 
 
 def _place(words: str, n: int) -> int:
+    """The place that words such as "second" or "the weakest" mean among `n` responses."""
     if re.match(r"runner", words, re.IGNORECASE):
         return 2
     words = re.split(r" (?:and|e|y|et|und) ", words)[0]
@@ -342,24 +347,24 @@ def _place(words: str, n: int) -> int:
 
 
 def _ordered(letters: Sequence[str], facts: _Facts) -> Groups:
-    """The one order that fits the facts."""
+    """The only order that fits the facts; [] if there are several or none."""
     same = {letter: {letter} for letter in letters}
-    for one, two in facts.equal:
-        both = same[one] | same[two]
+    for first, second in facts.equal:
+        both = same[first] | same[second]
         same |= dict.fromkeys(both, both)
     above = set(facts.above)
-    for one, place in facts.places.items():
-        others = set(letters) - same[one]
-        above |= {(one, two) for two in others if place == 1 or facts.places.get(two, 0) > place}
-        above |= {(two, one) for two in others if place == len(letters)}
-    above = {pair for one, two in above for pair in product(same[one], same[two])}
-    for middle, one, two in product(letters, repeat=3):
-        if (one, middle) in above and (middle, two) in above:
-            above.add((one, two))
-    for one, two in combinations(letters, 2):
-        said = ((one, two) in above) + ((two, one) in above) + (two in same[one])
-        if said != 1:
+    for first, place in facts.places.items():
+        others = set(letters) - same[first]
+        above |= {(first, second) for second in others if place == 1 or facts.places.get(second, 0) > place}
+        above |= {(second, first) for second in others if place == len(letters)}
+    above = {pair for first, second in above for pair in product(same[first], same[second])}
+    for between, first, second in product(letters, repeat=3):
+        if (first, between) in above and (between, second) in above:
+            above.add((first, second))
+    for first, second in combinations(letters, 2):
+        relations = ((first, second) in above) + ((second, first) in above) + (second in same[first])
+        if relations != 1:
             return []
     groups = {tuple(sorted(same[letter])) for letter in letters}
-    order = sorted(groups, key=lambda group: -sum(one == group[0] for one, _ in above))
+    order = sorted(groups, key=lambda group: -sum(first == group[0] for first, _ in above))
     return [list(group) for group in order] if len(order) > 1 else []

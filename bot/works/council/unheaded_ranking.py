@@ -11,7 +11,14 @@ from itertools import pairwise
 
 from bot.works.council.ballot_lists import inline_items, item_of, table_items, with_number
 from bot.works.council.ballot_words import FINALS, NOUNS, RANKINGS, VERDICTS
-from bot.works.council.direction import COUNTDOWN, DOUBTFUL, EXPLICIT, announced, direction, explained
+from bot.works.council.direction import (
+    COUNTDOWN,
+    DOUBTFUL,
+    EXPLICIT,
+    announced,
+    direction,
+    may_be_reversed,
+)
 from bot.works.council.final_ranking import (
     DIRECTED_CHARS,
     better_figure,
@@ -66,9 +73,11 @@ def unheaded(lines: Sequence[str], n: int) -> Groups:
     """The order in the judge's own words without a header: by places or scores next to each response, by a table of
     them, or by signs on a line of its own. [] if two of these contradict each other.
     """
-    found = [groups for read in (_by_figures, _by_table, _by_signs, _by_growth) if (groups := read(lines, n))]
-    orders = [{letter: at for at, group in enumerate(groups) for letter in group} for groups in found]
-    return found[0] if found and all(order == orders[0] for order in orders) else []
+    rankings = [
+        groups for read in (_by_figures, _by_table, _by_signs, _by_growth) if (groups := read(lines, n))
+    ]
+    places = [{letter: at for at, group in enumerate(groups) for letter in group} for groups in rankings]
+    return rankings[0] if rankings and all(place == places[0] for place in places) else []
 
 
 def _by_figures(lines: Sequence[str], n: int) -> Groups:
@@ -175,13 +184,13 @@ def _by_figures(lines: Sequence[str], n: int) -> Groups:
 
 def _above(lines: Sequence[str], placed: Sequence[Item], letters: Sequence[str]) -> list[str]:
     """The responses above those that have the last places, where the text breaks off; otherwise []."""
-    below = [letter for item in placed for letter in item.letters]
-    rest = [letter for letter in letters if letter not in below]
-    counted = [item.numbers[0] for item in placed] == list(range(len(letters), len(rest), -1)) and len(
-        below
-    ) > 1
-    broken = not re.search(r"[.!?)\]*…]\s*$", "\n".join(lines).rstrip())
-    return rest if counted and broken and len(rest) == len(letters) - len(below) else []
+    placed_letters = [letter for item in placed for letter in item.letters]
+    missing = [letter for letter in letters if letter not in placed_letters]
+    last_places = list(range(len(letters), len(missing), -1))
+    if len(placed_letters) < 2 or [item.numbers[0] for item in placed] != last_places:
+        return []
+    breaks_off = not re.search(r"[.!?)\]*…]\s*$", "\n".join(lines).rstrip())
+    return missing if breaks_off and len(missing) == len(letters) - len(placed_letters) else []
 
 
 def _faults(head: Sequence[str], items: Sequence[Item]) -> list[float]:
@@ -207,6 +216,7 @@ def _more(line: str) -> bool:
 
 
 def _fits(items: Sequence[Item], values: Sequence[float], n: int) -> bool:
+    """Whether the values, one for each item, can be the places of `n` responses."""
     return ranks([value for item, value in zip(items, values, strict=True) for _ in item.letters], n)
 
 
@@ -234,7 +244,7 @@ def _around(lines: Sequence[str], start: int, end: int) -> bool:
     """Whether the judge says around this part that it is not its vote."""
     text = "\n".join([before(lines, start), *lines[end + 1 :]])
     revised = REVISED.search("\n".join(lines[start:]))
-    return bool(hedged(text) or disowned(lines, end) or revised or explained(lines, end))
+    return bool(hedged(text) or disowned(lines, end) or revised or may_be_reversed(lines, end))
 
 
 def _pieces(line: str, n: int) -> list[str]:
@@ -295,20 +305,20 @@ def _by_signs(lines: Sequence[str], n: int) -> Groups:
 
 def _by_growth(lines: Sequence[str], n: int) -> Groups:
     """The order of a list that the judge writes again for each response that it inserts, with the best first."""
-    found = [
+    versions = [
         (at, match["head"], re.findall("[A-L]", match["list"]))
         for at, line in enumerate(lines)
         if len(line) < DIRECTED_CHARS and (match := _RUNNING.match(plain(line)))
     ]
-    if len(found) < 3 or sorted(found[-1][2]) != labels(n):
+    if len(versions) < 3 or sorted(versions[-1][2]) != labels(n):
         return []
     grown = all(
-        head == found[-1][1]
+        head == versions[-1][1]
         and len(longer) == len(shorter) + 1
         and [letter for letter in longer if letter in shorter] == shorter
-        for (_, head, shorter), (_, _, longer) in pairwise(found)
+        for (_, head, shorter), (_, _, longer) in pairwise(versions)
     )
-    start, end = found[0][0], found[-1][0]
-    ways = {direction(line) for line in lines} - {""}
+    start, end = versions[0][0], versions[-1][0]
+    directions = {direction(line) for line in lines} - {""}
     quoted = is_introduced(lines, start) or inside_quotes(lines, start, end) or _around(lines, end, end)
-    return [[letter] for letter in found[-1][2]] if grown and ways == {"down"} and not quoted else []
+    return [[letter] for letter in versions[-1][2]] if grown and directions == {"down"} and not quoted else []
