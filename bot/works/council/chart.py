@@ -113,7 +113,7 @@ def _panel(axes: Axes, panel: Panel, chart: Chart, *, small: bool = False) -> No
             )
     _scale(axes, panel, chart, few=small)
     if not small:
-        _name(axes, panel)
+        _write_names(axes, panel)
 
 
 def _scale(axes: Axes, panel: Panel, chart: Chart, *, few: bool) -> None:
@@ -140,22 +140,22 @@ def _round_step(most: float) -> float:
     return next(size * step for step in (1, 2, 2.5, 5, 10) if size * step * 4 >= most)
 
 
-def _name(axes: Axes, panel: Panel) -> None:
+def _write_names(axes: Axes, panel: Panel) -> None:
     """Write each line's name at its end, and move names apart where two ends are close."""
     low, high = axes.get_ylim()
     gap = (high - low) * 0.075
     ends = sorted((series.trend[-1], n) for n, series in enumerate(panel.series) if series.trend)
-    places: list[float] = []
+    heights: list[float] = []
     for value, _ in ends:
-        places.append(max(value, places[-1] + gap) if places else value)
+        heights.append(max(value, heights[-1] + gap) if heights else value)
     top = high - gap / 2
-    for at in range(len(places) - 1, -1, -1):
-        places[at] = min(places[at], top)
-        top = places[at] - gap
+    for at in range(len(heights) - 1, -1, -1):
+        heights[at] = min(heights[at], top)
+        top = heights[at] - gap
     right = axes.get_xlim()[1]
-    for (_, n), place in zip(ends, places, strict=True):
+    for (_, n), height in zip(ends, heights, strict=True):
         axes.text(
-            right, place, "  " + _printable(panel.series[n].name), color=COLOURS[n % len(COLOURS)],
+            right, height, "  " + _printable(panel.series[n].name), color=COLOURS[n % len(COLOURS)],
             fontsize=9, fontweight="bold", va="center", clip_on=False, parse_math=False,
         )  # fmt: skip
 

@@ -19,8 +19,9 @@ from bot.events import Event, Notice, Stage, Status, Text, UserError
 from bot.llm.base import ModelError, Prompt
 from bot.words import Words
 from bot.work import Run
-from bot.works.council import ballot as ballots_
 from bot.works.council import formatting, rotation, tally
+from bot.works.council.ballot import read as read_ballot
+from bot.works.council.ballot import repair, schema
 from bot.works.council.prompts import CouncilPrompts
 from bot.works.council.values import Ballot, Kind, Reading, Reply, Snapshot, Tally, Vote
 
@@ -36,11 +37,7 @@ order.
 
 
 class Deliberation:
-    """A council whose state is the result of the stages so far; each stage's generator runs once, in order.
-
-    `kind` is the kind of verdict: "synthesis", "single" (one model's answer), "best" (the best of several, unchanged),
-    or "" while there is none.
-    """
+    """One council and the results of its stages so far; each stage's generator runs once, in order."""
 
     def __init__(self, run: Run, snapshot: Snapshot, models: Models, say: Words) -> None:
         self._run = run
@@ -68,7 +65,7 @@ class Deliberation:
         return "".join(self.shown).strip()
 
     async def research(self) -> AsyncGenerator[Event, None]:
-        """Stage 0: research for the members."""
+        """Stage 0: the researcher answers for each category; the members read its findings."""
         snapshot, say = self.snapshot, self._say
         yield Stage("research", say("council.research"))
         if not snapshot.researchers:
@@ -101,7 +98,7 @@ class Deliberation:
         yield Status(say("council.answering"), 0, len(snapshot.members))
         prompts = self.prompts()
         calls = {
-            f"answer-{seat + 1}": self._member(seat, f"answer-{seat + 1}", prompts.answer(member))
+            f"answer-{seat + 1}": self._member_call(seat, f"answer-{seat + 1}", prompts.answer(member))
             for seat, member in enumerate(snapshot.members)
         }
         async with aclosing(self._replies(calls)) as replies:
@@ -122,7 +119,7 @@ class Deliberation:
         advocate = random.Random(f"{self._run.id} advocate").choice(list(answers))
         member = snapshot.members[advocate]
         yield Status(say("council.attacking", name=snapshot.names[advocate]))
-        call = self._member(advocate, "attack", prompts.attack(member, texts))
+        call = self._member_call(advocate, "attack", prompts.attack(member, texts))
         self.attack = attack = await self._run.step("attack", call, Reply)
         yield Text(formatting.answered(attack, say("council.advocate", name=snapshot.names[advocate]), say))
         if not attack.usable:
@@ -133,12 +130,10 @@ class Deliberation:
         orders = dict(zip(other_seats, self.shuffled_seats("revise", len(other_seats)), strict=True))
         calls: dict[str, Call] = {}
         for seat in other_seats:
-            step, others_texts = (
-                f"revise-{seat + 1}",
-                [answers[other_seat] for other_seat in orders[seat] if other_seat != seat],
-            )
+            step = f"revise-{seat + 1}"
+            others_texts = [answers[other_seat] for other_seat in orders[seat] if other_seat != seat]
             prompt = prompts.revise(snapshot.members[seat], answers[seat], others_texts, attack.text)
-            calls[step] = self._member(seat, step, prompt)
+            calls[step] = self._member_call(seat, step, prompt)
         replies_done = 0
         yield Status(say("council.revising"), 0, len(calls))
         async with aclosing(self._replies(calls)) as replies:
@@ -165,14 +160,16 @@ class Deliberation:
                 async for event in events:
                     yield event
             votes = [
-                tally.vote(cast, snapshot.members[cast.seat].model) for cast in self.ballots if cast.order
+                tally.vote(ballot, snapshot.members[ballot.seat].model)
+                for ballot in self.ballots
+                if ballot.order
             ]
         else:
             yield Notice(say("council.cannot_judge"))
             votes = tally.likeness_votes(answers)
         tallied = tally.count(list(answers), votes, snapshot.self_votes if judges else "exclude")
         self.tally = replace(tallied, abstained=len(judges) - len(votes)) if judges else tallied
-        lines = [formatting.ballot_line(cast, snapshot.names, say) for cast in self.ballots]
+        lines = [formatting.ballot_line(ballot, snapshot.names, say) for ballot in self.ballots]
         if not votes:
             yield Text("\n\n".join([say("council.nobody_voted"), "\n".join(lines)]))
             return
@@ -180,10 +177,11 @@ class Deliberation:
         if tallied.first or tallied.other_first:
             yield Text(formatting.table(self.tally, snapshot.names, say, judged=bool(judges)) + "\n\n")
         if judges:
-            yield Text(formatting.plainly(self.tally, snapshot.names, say) + "\n\n")
+            yield Text(formatting.explanation(self.tally, snapshot.names, say) + "\n\n")
             yield Text("\n".join(lines) + f"\n\n*{say('council.letters_only')}*")
 
     async def _collect_ballots(self, judges: list[int]) -> AsyncGenerator[Event, None]:
+        """Ask each judge, unreadable ones a second time, and set `ballots`."""
         snapshot, say, answers = self.snapshot, self._say, self.answers
         prompts = self.prompts()
         prompts_by_seat: dict[int, Prompt] = {}
@@ -193,38 +191,38 @@ class Deliberation:
         for seat in judges:
             texts = [answers[answer_seat] for answer_seat in orders[seat]]
             prompt = prompts.ballot(snapshot.members[seat], texts, snapshot.criteria)
-            prompts_by_seat[seat] = replace(prompt, schema=ballots_.schema(len(texts)))
-        cast: dict[int, Ballot] = {}
+            prompts_by_seat[seat] = replace(prompt, schema=schema(len(texts)))
+        ballots: dict[int, Ballot] = {}
         yield Status(say("council.judging"), 0, len(judges))
         calls = {
-            f"ballot-{seat + 1}": self._member(seat, f"ballot-{seat + 1}", prompts_by_seat[seat])
+            f"ballot-{seat + 1}": self._member_call(seat, f"ballot-{seat + 1}", prompts_by_seat[seat])
             for seat in judges
         }
-        wrong: dict[int, str] = {}
+        repair_reasons: dict[int, str] = {}
         async with aclosing(self._replies(calls)) as replies:
             async for reply in replies:
                 reading, reason = _read(reply, len(answers))
-                cast[reply.seat] = Ballot(reply.seat, orders[reply.seat], reply, None, reading)
+                ballots[reply.seat] = Ballot(reply.seat, orders[reply.seat], reply, None, reading)
                 if reason:
-                    wrong[reply.seat] = reason
-                yield Status(say("council.judging"), len(cast), len(judges))
+                    repair_reasons[reply.seat] = reason
+                yield Status(say("council.judging"), len(ballots), len(judges))
         # Repairs begin after all ballots have arrived: the engine numbers steps as they begin, and must find them in
         # the same order after a crash.
         repairs: dict[str, Call] = {}
-        for seat in sorted(wrong):
+        for seat in sorted(repair_reasons):
             step = f"ballot-{seat + 1}-again"
-            prompt = ballots_.repair(prompts_by_seat[seat], cast[seat].first.text, wrong[seat])
-            repairs[step] = self._member(seat, step, prompt)
+            prompt = repair(prompts_by_seat[seat], ballots[seat].first.text, repair_reasons[seat])
+            repairs[step] = self._member_call(seat, step, prompt)
         if repairs:
             yield Status(say("council.asking_again", n=len(repairs)))
         async with aclosing(self._replies(repairs)) as replies:
             async for reply in replies:
-                first = cast[reply.seat]
+                first = ballots[reply.seat]
                 newer, _ = _read(reply, len(answers))
                 # Of two partial orders the longer one counts; of equal ones the newer.
-                reading = max(newer, first.reading, key=_worth)
-                cast[reply.seat] = replace(first, again=reply, reading=reading)
-        self.ballots = [cast[seat] for seat in sorted(cast)]
+                reading = max(newer, first.reading, key=_certainty)
+                ballots[reply.seat] = replace(first, again=reply, reading=reading)
+        self.ballots = [ballots[seat] for seat in sorted(ballots)]
 
     def prompts(self) -> CouncilPrompts:
         """The members' prompts, with the findings of the research."""
@@ -232,11 +230,12 @@ class Deliberation:
             self.snapshot, {name: finding.text for name, finding in self.findings.items() if finding.usable}
         )
 
-    def shuffled_seats(self, whom: str, readers: int) -> list[list[int]]:
-        """The seats with an answer in the order in which each reader sees them, which carries no information."""
-        return rotation.display_orders(f"{self._run.id} {whom}", readers, list(self.answers))
+    def shuffled_seats(self, purpose: str, readers: int) -> list[list[int]]:
+        """For each reader, the seats with an answer in a random order, which depends on the run and the `purpose`."""
+        return rotation.display_orders(f"{self._run.id} {purpose}", readers, list(self.answers))
 
-    def _member(self, seat: int, step: str, prompt: Prompt) -> Call:
+    def _member_call(self, seat: int, step: str, prompt: Prompt) -> Call:
+        """The call that asks the member in a seat."""
         member: ModelSpec = self.snapshot.members[seat]
         within = member.timeout or self.snapshot.timeout
         return partial(self._reply, "council", step, prompt, (member.model,), within, seat)
@@ -271,7 +270,7 @@ class Deliberation:
         )
 
     async def _replies(self, calls: Mapping[str, Call]) -> AsyncGenerator[Reply, None]:
-        """Make all calls, each as the step with its key; yield each reply when it arrives."""
+        """Make all calls at once, each as the step of its key; yields each reply when it arrives."""
         began = time.time()
         # The engine numbers steps as they begin, and tasks begin in the order of their creation.
         tasks = [asyncio.ensure_future(self._run.step(name, call, Reply)) for name, call in calls.items()]
@@ -293,11 +292,11 @@ class Deliberation:
             await asyncio.gather(*tasks, return_exceptions=True)
 
 
-def _worth(reading: Reading) -> tuple[bool, int]:
-    """The sort key of an order: one that was read from mentions counts less than any other."""
+def _certainty(reading: Reading) -> tuple[bool, int]:
+    """The sort key of a reading: first how certain it is, then how many responses it ranks."""
     return reading.source in ("schema", "ranking"), len(reading.ranking)
 
 
 def _read(reply: Reply, answers: int) -> tuple[Reading, str]:
-    """The ballot in a reply, and why it should be asked for again; "" also where that would be useless."""
-    return ballots_.read(reply.text, answers) if reply.usable else (Reading(), "")
+    """The ballot in a reply, and why the judge should be asked again; "" if it should not."""
+    return read_ballot(reply.text, answers) if reply.usable else (Reading(), "")

@@ -1,6 +1,6 @@
-"""`council show` and `council export`: shows a past council to those who were able to see it.
+"""`council show` and `council export`: shows a past council to those who may see it.
 
-These are the person who asked, anywhere in its space, and everybody in the place where it was asked: a private council
+The person who asked may see it anywhere in its space, others only in the place where it was asked; a private council
 has a place of its own. Also has the completions for verbs of the council.
 """
 
@@ -21,13 +21,14 @@ if TYPE_CHECKING:
     from storage.councils import Council, Councils
     from storage.sessions import Sessions
 
-WHAT = ("answers", "ballots", "key", "research")
-"""The parts of a council that `show` accepts; the first two also for one seat."""
+PARTS = ("answers", "ballots", "key", "research")
+"""The parts of a council that `show` accepts."""
 
-OF_A_SEAT = ("answers", "ballots")
+SEAT_PARTS = ("answers", "ballots")
+"""The parts that `show` also accepts for one seat: "answers 2"."""
 
 ALL = "all"
-"""Every category of research."""
+"""The completion that asks for every category of research."""
 
 
 class Display:
@@ -43,7 +44,7 @@ class Display:
     async def run(self, run: Run) -> AsyncGenerator[Event, None]:
         """Show a stored council. Raises UserError if there is none, or none that this person may see here."""
         request, say = run.request, words(run.request.locale)
-        part, seat = ("export", None) if request.verb == "export" else _what(request.text)
+        part, seat = ("export", None) if request.verb == "export" else _part_and_seat(request.text)
         # The choice comes first and is stored: after a crash another council may be the newest. The council's words are
         # stored in one place only, so that withdrawing them leaves nothing.
         run_id = await run.step("council", lambda: self._find_run(request), str)
@@ -56,8 +57,8 @@ class Display:
         as_page = request.options.get("as") == "html"
         # The page may have megabytes: eight members with all their reasoning.
         if as_page:
-            called = await self._sessions.title(request.place.space, run_id) or title
-            text = await asyncio.to_thread(page.whole, council, called, say)
+            page_title = await self._sessions.title(request.place.space, run_id) or title
+            text = await asyncio.to_thread(page.whole, council, page_title, say)
         else:
             text = await asyncio.to_thread(_text, council, part, seat, say)
         yield Stage("council", f"{say(f'council_show.{part}')} · {title}")
@@ -78,8 +79,8 @@ class Display:
             if last is None:
                 raise UserError("council_show.none_here")
             return last
-        named = await self._councils.named(place.space, alias)
-        councils = [await self._councils.get(place.space, run_id) for run_id in named]
+        run_ids = await self._councils.named(place.space, alias)
+        councils = [await self._councils.get(place.space, run_id) for run_id in run_ids]
         visible = [council for council in councils if council is not None and may_see(request, council)]
         # Of several with the same ending, prefer the one from this place.
         visible = [council for council in visible if _is_here(request, council)] or visible
@@ -94,8 +95,8 @@ class Display:
 def may_see(request: Request, council: Council) -> bool:
     """Whether this person may see the council in this place."""
     row, place = council.row, request.place
-    own = (row.platform, row.author_id) == (place.platform, request.author.id)
-    return row.space == place.space and (own or _is_here(request, council))
+    is_author = (row.platform, row.author_id) == (place.platform, request.author.id)
+    return row.space == place.space and (is_author or _is_here(request, council))
 
 
 def _is_here(request: Request, council: Council) -> bool:
@@ -103,21 +104,21 @@ def _is_here(request: Request, council: Council) -> bool:
     return (row.platform, row.channel, row.thread) == (place.platform, place.channel, place.thread)
 
 
-def _what(text: str) -> tuple[str, int | None]:
+def _part_and_seat(text: str) -> tuple[str, int | None]:
     """The part to show, and its seat (from 0). Raises UserError."""
     typed, _, number = " ".join(text.split()).casefold().partition(" ")
-    part = named(WHAT, "what", typed)
-    if part is None or (number and part not in OF_A_SEAT):
-        raise UserError("council_show.what", what=" ".join(text.split())[:40], known=_known)
+    part = named(PARTS, "what", typed)
+    if part is None or (number and part not in SEAT_PARTS):
+        raise UserError("council_show.what", what=" ".join(text.split())[:40], known=_part_names)
     if not number:
         return part, None
     if not (number.isascii() and number.isdigit() and len(number) < 4 and int(number)):
-        raise UserError("council_show.what", what=f"{typed} {number}"[:40], known=_known)
+        raise UserError("council_show.what", what=f"{typed} {number}"[:40], known=_part_names)
     return part, int(number) - 1
 
 
-def _known(say: Words) -> str:
-    return ", ".join(name_in(say, part, "what") for part in WHAT)
+def _part_names(say: Words) -> str:
+    return ", ".join(name_in(say, part, "what") for part in PARTS)
 
 
 def _text(council: Council, part: str, seat: int | None, say: Words) -> str:
@@ -147,5 +148,5 @@ def research(categories: Sequence[str], typed: str) -> list[str]:
 
 def what_to_show(seats: int, typed: str) -> list[str]:
     """Completions for `council show`: the parts of everybody, then those of each of `seats` members, counted from 1."""
-    numbered = [f"{part} {seat}" for part in OF_A_SEAT for seat in range(1, seats + 1)]
-    return [part for part in (*WHAT, *numbered) if part.startswith(typed.lstrip().lower())]
+    numbered = [f"{part} {seat}" for part in SEAT_PARTS for seat in range(1, seats + 1)]
+    return [part for part in (*PARTS, *numbered) if part.startswith(typed.lstrip().lower())]

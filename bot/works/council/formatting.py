@@ -8,17 +8,18 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 
 from bot import budget
+from bot.markdown import table_row
 from bot.words import Words
 from bot.works.council.values import Ballot, Reply, Snapshot, Standing, Tally, groups
 
-WHOLE = 1_200
+WHOLE_CHARS = 1_200
 """The maximum length of an answer that is shown whole in its stage."""
 
-EXCERPT = 800
+EXCERPT_CHARS = 800
 """The length of a longer answer's excerpt; a button shows the whole answer."""
 
 AGREE = ((0.7, "strong"), (0.5, "some"), (0.0, "little"))
-"""The values of Kendall's W from which judges agree strongly, somewhat, hardly (Schmidt 1997, "Managing Delphi surveys
+"""The least values of Kendall's W for strong, some and little agreement (Schmidt 1997, "Managing Delphi surveys
 using nonparametric statistical techniques", has .5 for moderate and .7 for strong agreement).
 """
 
@@ -36,36 +37,36 @@ class Bill:
 
 
 def whole(text: str) -> str:
-    """The Markdown with its last code block closed."""
+    """The Markdown, stripped, with an unclosed code block closed."""
     text = text.strip()
     return text + closing(text)
 
 
 def closing(text: str) -> str:
     """The line that closes the code block that `text` leaves open; "" if it leaves none open."""
-    opened: re.Match[str] | None = None
+    opening: re.Match[str] | None = None
     for line in text.split("\n"):
-        if opened and ">" in opened[1] and not line.lstrip().startswith(">"):
-            opened = None  # including the quotation around it
+        if opening and ">" in opening[1] and not line.lstrip().startswith(">"):
+            opening = None  # including the quotation around it
         bare = line.lstrip("> \t").rstrip()
-        if opened is None:
-            opened = _FENCE.fullmatch(line)
-        elif len(bare) >= len(opened[2]) and not bare.strip(opened[2][0]):
-            opened = None
+        if opening is None:
+            opening = _FENCE.fullmatch(line)
+        elif len(bare) >= len(opening[2]) and not bare.strip(opening[2][0]):
+            opening = None
     # In the same quotation or list item; repeating the marks at the beginning of the line would leave it.
-    return "" if opened is None else "\n" + re.sub(r"[^\s>]", " ", opened[1]) + opened[2]
+    return "" if opening is None else "\n" + re.sub(r"[^\s>]", " ", opening[1]) + opening[2]
 
 
 def excerpt(text: str, say: Words) -> str:
     """An answer as a quotation; for a long one, its beginning, up to a paragraph, a sentence or a word."""
     text = text.strip()
-    if len(text) <= WHOLE:
+    if len(text) <= WHOLE_CHARS:
         return quoted(whole(text))
-    cut = text[:EXCERPT]
+    cut = text[:EXCERPT_CHARS]
     ends = (cut.rfind(mark) + len(mark) - 1 for mark in ("\n\n", ". ", ".\n", " "))
-    at = next((end for end in ends if end > EXCERPT // 2), EXCERPT)
-    rest = len(text) - at
-    return f"{quoted(whole(cut[:at]))}\n\n*… {say('council.more', n=f'{rest:,}')}*"
+    at = next((end for end in ends if end > EXCERPT_CHARS // 2), EXCERPT_CHARS)
+    left_out = len(text) - at
+    return f"{quoted(whole(cut[:at]))}\n\n*… {say('council.more', n=f'{left_out:,}')}*"
 
 
 def quoted(text: str) -> str:
@@ -106,8 +107,10 @@ def ballot_line(ballot: Ballot, names: Sequence[str], say: Words) -> str:
 
 
 def table(tally: Tally, names: Sequence[str], say: Words, *, judged: bool = True) -> str:
-    """The standings as a Markdown table, with the votes for each rank, and the other count where it differs; without
-    these if nobody `judged` and the answers were compared by their words.
+    """The standings as a Markdown table.
+
+    `judged`: with the mean rank, the votes for each rank and, where it differs, the count by the other rule for
+    self-votes; without it, answers that were compared by likeness have a place and points only.
     """
     columns = ("place", "answer", "points", "rank", "votes") if judged else ("place", "answer", "points")
     heads = [say(f"council.column_{column}") for column in columns]
@@ -116,24 +119,22 @@ def table(tally: Tally, names: Sequence[str], say: Words, *, judged: bool = True
     )
     if has_other:
         heads.append(say(f"council.column_{'without' if tally.self_votes == 'count' else 'with'}_self"))
-    lines = ["| " + " | ".join(heads) + " |", "|" + "---|" * len(heads)]
+    lines = [table_row(*heads), "|" + "---|" * len(heads)]
     for standing in tally.standings:
         ranks = " · ".join(str(votes) for votes in standing.ranks) or "–"
         cells = [
             str(standing.place),
-            names[standing.seat].replace("|", "\\|"),
+            names[standing.seat],
             figure(standing.score, say),
             figure(standing.mean_rank, say),
             ranks,
         ][: len(columns)]
-        lines.append(
-            "| " + " | ".join([*cells, *([figure(standing.other, say)] if has_other else [])]) + " |"
-        )
+        lines.append(table_row(*cells, *([figure(standing.other, say)] if has_other else [])))
     return "\n".join(lines)
 
 
-def plainly(tally: Tally, names: Sequence[str], say: Words) -> str:
-    """The meaning of the figures, one sentence each."""
+def explanation(tally: Tally, names: Sequence[str], say: Words) -> str:
+    """The tally in sentences: the votes, the judges' agreement, the disputed answer and the rule for self-votes."""
     sentences = [say("council.votes", n=tally.ballots, voices=f"{tally.effective:.1f}")]
     if tally.abstained:
         sentences.append(say("council.abstained", n=tally.abstained))
@@ -145,16 +146,16 @@ def plainly(tally: Tally, names: Sequence[str], say: Words) -> str:
     counted = "counted" if tally.self_votes == "count" else "left_out"
     sentences.append(say(f"council.self_{counted}"))
     if set(tally.other_first) != set(tally.first) and tally.other_first:
-        sentences.append(say("council.otherwise", names=_all(names, tally.other_first)))
+        sentences.append(say("council.otherwise", names=_name_list(names, tally.other_first)))
     return " ".join(sentences)
 
 
 def winners(tally: Tally, names: Sequence[str], say: Words) -> str:
-    """The winner, or those who share the first place, or that there is none."""
+    """A sentence with the winner, or those who share the first place, or that there is none."""
     if not tally.first:
         return say("council.none_first")
     key = "council.winner" if len(tally.first) == 1 else "council.winners"
-    return say(key, names=_all(names, tally.first))
+    return say(key, names=_name_list(names, tally.first))
 
 
 def footer(snapshot: Snapshot, bill: Bill, answers: int, ballots: int, seconds: float, say: Words) -> str:
@@ -186,7 +187,7 @@ def duration(seconds: float, say: Words) -> str:
     return say("council.minutes", n=f"{seconds / 60:.1f}")
 
 
-def _all(names: Sequence[str], seats: Sequence[int]) -> str:
+def _name_list(names: Sequence[str], seats: Sequence[int]) -> str:
     return ", ".join(names[seat] for seat in seats)
 
 
@@ -195,6 +196,6 @@ def figure(value: float | None, say: Words) -> str:
     return "–" if value is None else say("council.figure", n=f"{value:.2f}")
 
 
-def place_of(standings: Sequence[Standing], seat: int) -> Standing | None:
+def standing_of(standings: Sequence[Standing], seat: int) -> Standing | None:
     """The standing of a seat's answer, None for one that was not judged."""
     return next((standing for standing in standings if standing.seat == seat), None)

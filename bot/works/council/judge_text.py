@@ -33,7 +33,7 @@ _COLUMNS = re.compile(
 """The names of columns."""
 _ROW_CHARS = 2_000
 """The maximum length of a line that may be a row."""
-_UNKNOWN = re.compile(
+_NOUN_AND_LETTER = re.compile(
     r"^[^\w\n]{0,12}(?:\d{1,2}[^\w\n]{1,4})?(?P<noun>[^\W\d_]{2,20}(?: [^\W\d_]{2,20}){0,2})[ -](?P<letter>[A-Z])(?![\w'’])",  # noqa: E501
     re.MULTILINE,
 )
@@ -101,7 +101,7 @@ _QUOTES = re.compile(
     re.IGNORECASE,
 )
 """Words that make the rest of a line a quotation."""
-_GOES_ON = re.compile(r"\s*(?:[,\"'”»’]|;\s*\S)|\s+[a-zà-ÿ]")
+_CONTINUATION = re.compile(r"\s*(?:[,\"'”»’]|;\s*\S)|\s+[a-zà-ÿ]")
 """Text that continues a sentence after a quotation."""
 _MARKS = str.maketrans({
     "🥇": "1st ", "🥈": "2nd ", "🥉": "3rd ", "🔟": "10. ", "🏆": None, "🏅": "- ", "🎖": "- ", "\ufe0f": None,
@@ -158,11 +158,9 @@ class Own:
 
 
 def _with_nouns(text: str) -> str:
-    """Adds nouns: if lines begin with "Vastaus A", "Vastaus B", "Vastaus C", the judge uses that word for a
-    response.
-    """
+    """The text with "Response" for an unknown noun before letters: lines begin with "Vastaus A", "Vastaus B" …"""
     letters: dict[str, set[str]] = {}
-    for match in _UNKNOWN.finditer(text):
+    for match in _NOUN_AND_LETTER.finditer(text):
         letters.setdefault(match["noun"], set()).add(match["letter"])
     nouns = [
         noun for noun, said in letters.items() if len(said) > 2 and max(said) == chr(ord("A") + len(said) - 1)
@@ -186,14 +184,15 @@ def own(text: str) -> Own:
     text = with_latin_labels(_LINE_ENDS.sub("\n", characters(text)).strip())
     if re.fullmatch(r"`[{\[][^`]*`", text):
         text = text[1:-1]
-    return _scanned(text if text.startswith(("{", "[", "`")) else without_thoughts(text))
+    return _own_parts(text if text.startswith(("{", "[", "`")) else without_thoughts(text))
 
 
-def _scanned(text: str, depth: int = 0) -> Own:
+def _own_parts(text: str, depth: int = 0) -> Own:
+    """`own` for a text that is already in Latin letters; blocks within blocks are read up to `_DEEPEST` levels."""
     pieces: list[str] = []
     objects: list[tuple[int, str]] = []
     unclosed: set[str] = set()
-    at = length = quoted = 0
+    at = length = quoted_brackets = 0
     whole = len(text.rstrip())
 
     def add(piece: str) -> None:
@@ -212,8 +211,8 @@ def _scanned(text: str, depth: int = 0) -> Own:
             start = match.start("object" if match["object"] else "list")
             at = closing(text, start)
             if at == len(text) and _in_quotation(text, start):
-                quoted += 1
-                if quoted > _MOST_QUOTED:
+                quoted_brackets += 1
+                if quoted_brackets > _MOST_QUOTED:
                     return Own()
                 add(text[start])
                 at = start + 1
@@ -231,9 +230,9 @@ def _scanned(text: str, depth: int = 0) -> Own:
         if match["fence"]:
             mark = re.escape(match["fence"])
             end = re.compile(rf"^[ \t]*{mark}{mark[-1]}*[ \t]*$", re.MULTILINE).search(text, at)
-            inner = text[at : end.start() if end else len(text)]
+            content = text[at : end.start() if end else len(text)]
             at = end.end() if end else len(text)
-            drawn = comparisons(inner, plain(near)) if DRAWN.match(match[0]) else ""
+            drawn = comparisons(content, plain(near)) if DRAWN.match(match[0]) else ""
             if drawn and not introduces(line_before):
                 add(f"\n{drawn}\n\n")
                 continue
@@ -246,22 +245,22 @@ def _scanned(text: str, depth: int = 0) -> Own:
                 unclosed.add(tag)
                 add(" ")
                 continue
-            inner, at = text[at : end.start()], end.end()
+            content, at = text[at : end.start()], end.end()
         else:
             add(QUOTED)
             continue
         begins = near.rstrip(" \t")[-1:] in ("", "\n")
         called = _PARAMETER.search(match[0])
         if begins and at >= whole and _RANKING_TAG.fullmatch(called[1] if called else match["tag"] or ""):
-            inner = "FINAL RANKING:\n" + _without_place_tags(inner)
-        block = Own() if depth >= _DEEPEST else _scanned(inner.strip("\n"), depth + 1)
+            content = "FINAL RANKING:\n" + _without_place_tags(content)
+        block = Own() if depth >= _DEEPEST else _own_parts(content.strip("\n"), depth + 1)
         if introduces(line_before) or _RESPONSE_TAG.fullmatch(match["tag"] or ""):
             add(QUOTED + "\n")
         elif at >= whole:
-            objects += [(length + place, said) for place, said in block.objects]
+            objects += [(length + place, json_text) for place, json_text in block.objects]
             add(block.text)
         else:
-            objects += [(length, said) for _, said in block.objects if match["fence"]]
+            objects += [(length, json_text) for _, json_text in block.objects if match["fence"]]
             add(QUOTED + "\n")
     add(_normal(text[at:]))
     return Own("".join(pieces), objects)
@@ -292,31 +291,31 @@ def _labels_in(line: str) -> set[str]:
 
 def without_thoughts(text: str) -> str:
     """The text without the reasoning before the answer."""
-    whole = _THOUGHT.match(text)
-    if whole:
-        return text[whole.end() :]
-    half = _HALF_THOUGHT.search(text)
-    if half is None or _in_quotation(text, half.start()):
+    thought = _THOUGHT.match(text)
+    if thought:
+        return text[thought.end() :]
+    end_tag = _HALF_THOUGHT.search(text)
+    if end_tag is None or _in_quotation(text, end_tag.start()):
         return text
-    line = text[text.rfind("\n", 0, half.start()) + 1 : half.start()]
+    line = text[text.rfind("\n", 0, end_tag.start()) + 1 : end_tag.start()]
     if _QUOTE.match(line):  # the rest of the line is also quoted
-        return "…\n" + text[half.end() :].partition("\n")[2]
+        return "…\n" + text[end_tag.end() :].partition("\n")[2]
     # A continuation in the middle of a line does not begin one, so that no header can be there.
-    return ("… " if line.strip() else "…\n") + text[half.end() :]
+    return ("… " if line.strip() else "…\n") + text[end_tag.end() :]
 
 
 def introduces(line: str) -> bool:
     """Whether the next text is said to be a response's: "Response B writes:", or "Response B contained the following,
     which I ignored.". A line that ends with "Here is my vote:" introduces the judge's own words.
     """
-    said, _, last = line.rstrip().rpartition(". ")
-    if said and _MY_VOTE.fullmatch(last) and not _QUOTES.search(marked(said)):
+    earlier, _, last = line.rstrip().rpartition(". ")
+    if earlier and _MY_VOTE.fullmatch(last) and not _QUOTES.search(marked(earlier)):
         return False
     if not line.rstrip().endswith((":", ",", "such as", "e.g.")):
         about_one = len(set(named(line))) == 1 or _PRONOUN.match(line)
         return bool(about_one and (_FOLLOWING.search(line) or _SAYS_LAST.search(line)))
-    spoken = SAYS.search(line) or _ASKED.search(line)
-    return len(set(named(line))) == 1 or bool(spoken and not MINE.search(line))
+    announces = SAYS.search(line) or _ASKED.search(line)
+    return len(set(named(line))) == 1 or bool(announces and not MINE.search(line))
 
 
 def quotes_at(text: str, at: int) -> bool:
@@ -334,7 +333,7 @@ def quotes_at(text: str, at: int) -> bool:
         or line.count('"') % 2
         or line.count("`") % 2
         or any(head.count(opened) > head.count(closed) for opened, closed in ("“”", "«»"))
-        or _GOES_ON.match(rest)
+        or _CONTINUATION.match(rest)
         or (not line.strip() and introduces(previous))
         or (names_before and not names_before.issuperset(named(tail)))
     )
@@ -366,7 +365,7 @@ def _normal(text: str) -> str:
 
 def _with_bars(lines: list[str]) -> list[str]:
     """The lines, with rows of values separated by commas or tabs written as those of a table."""
-    made = list(lines)
+    rows = list(lines)
     for at, line in enumerate(lines):
         mark = next((mark for mark in "\t;," if line.count(mark)), "")
         if not mark or not _COLUMNS.search(line.replace(mark, " | ")) or len(line) > _ROW_CHARS:
@@ -376,8 +375,8 @@ def _with_bars(lines: list[str]) -> list[str]:
             cells = next(csv.reader([lines[row]], delimiter=mark), [])
             if len(cells) <= width:
                 break
-            made[row] = "| " + " | ".join(cell.replace("|", "/") for cell in cells) + " |"
+            rows[row] = "| " + " | ".join(cell.replace("|", "/") for cell in cells) + " |"
         if row - at < 2:
             return lines
-        return made
+        return rows
     return lines

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from bot.markdown import code
+from bot.markdown import code, one_line
 from bot.words import Words
 from bot.works.council import formatting
 from bot.works.council.rotation import label, labels
@@ -44,7 +44,7 @@ def ballots(council: Council, say: Words, seat: int | None = None) -> str:
 
 def key(council: Council, say: Words) -> str:
     """Which seat's answer each judge saw under which letter, and the model in each seat."""
-    seats = [f"- {_called(seat)}: {code(seat.settings or seat.model)}" for seat in council.seats]
+    seats = [f"- {_seat_name(seat)}: {code(seat.settings or seat.model)}" for seat in council.seats]
     if not council.ballots:
         return "\n\n".join([say("council_show.no_ballots"), "\n".join(seats)])
     names = _names(council)
@@ -71,7 +71,7 @@ def research(council: Council, say: Words) -> str:
 def _category(name: str, say: Words) -> str:
     if name == "attack":  # the devil's advocate's attack is stored with the findings
         return say("council_show.attack")
-    return _plain(name.replace("_", " ")).capitalize()
+    return _without_markup(name.replace("_", " ")).capitalize()
 
 
 def whole(council: Council, say: Words) -> str:
@@ -98,7 +98,17 @@ def whole(council: Council, say: Words) -> str:
 
 def facts(council: Council, say: Words) -> str:
     """The time, the number of answers, the chair and its criteria, as a list."""
-    return "\n".join(_facts(council, say))
+    row = council.row
+    answered = sum(seat.state == "answered" for seat in council.seats)
+    lines = [
+        say("council_show.when", when=f"{row.created_at:%Y-%m-%d %H:%M %Z}", run=row.alias),
+        say("council_show.who", n=answered, m=len(council.seats), level=row.level),
+    ]
+    if row.chair and row.kind == "synthesis":
+        lines.append(say("council_show.chair", chair=code(row.chair)))
+    if council.ballots:
+        lines.append(say("council_show.criteria", criteria=_without_markup(row.criteria)))
+    return "\n".join(f"- {line}" for line in lines)
 
 
 def question(council: Council, say: Words) -> str:
@@ -120,13 +130,12 @@ def has_findings(council: Council) -> bool:
 
 
 def title(council: Council) -> str:
-    """Its question in one line of at most TITLE_CHARS."""
-    question = _plain(council.row.question)
-    return question if len(question) <= TITLE_CHARS else question[: TITLE_CHARS - 1].rstrip() + "…"
+    """The question on one line of at most TITLE_CHARS."""
+    return one_line(_without_markup(council.row.question), TITLE_CHARS)
 
 
 def verdict_title(council: Council, say: Words) -> str:
-    """The title of its verdict: only a complete synthesis is called one, and "best" only what judges put first."""
+    """The title of the verdict; an answer is called the best only if judges have put it first."""
     tally = tally_of(council)
     kind: str = council.row.kind or "open"
     if kind == "best" and tally is not None and not (tally.first and council.ballots):
@@ -148,7 +157,7 @@ def tally_of(council: Council) -> Tally | None:
 
 def answer(seat: SeatRow, say: Words, *, reasoning: bool = False) -> str:
     """One member's answer; with `reasoning` also the reasoning that the model showed."""
-    parts = [f"### {_called(seat)}", " · ".join(_bill(seat, say))]
+    parts = [f"### {_seat_name(seat)}", " · ".join(_bill(seat, say))]
     if seat.state != "answered":
         parts.append(f"*{_fault(seat.state, seat.fault, seat.model, say)}*")
     if seat.first_answer.strip() and seat.first_answer.strip() != seat.answer.strip():
@@ -208,18 +217,7 @@ def standings(council: Council, say: Words) -> str:
         return f"{say('council.cannot_judge')}\n\n{formatting.table(tally, names, say, judged=False)}"
     if not tally.ballots:
         return say("council.nobody_voted")
-    return f"{formatting.table(tally, names, say)}\n\n{formatting.plainly(tally, names, say)}"
-
-
-def _facts(council: Council, say: Words) -> Iterable[str]:
-    row = council.row
-    answered = sum(seat.state == "answered" for seat in council.seats)
-    yield f"- {say('council_show.when', when=f'{row.created_at:%Y-%m-%d %H:%M %Z}', run=row.alias)}"
-    yield f"- {say('council_show.who', n=answered, m=len(council.seats), level=row.level)}"
-    if row.chair and row.kind == "synthesis":
-        yield f"- {say('council_show.chair', chair=code(row.chair))}"
-    if council.ballots:
-        yield f"- {say('council_show.criteria', criteria=_plain(row.criteria))}"
+    return f"{formatting.table(tally, names, say)}\n\n{formatting.explanation(tally, names, say)}"
 
 
 def _section(title: str, *parts: str) -> str:
@@ -231,14 +229,14 @@ def _fault(state: str, fault: str, model: str, say: Words) -> str:
     """Why there is no text, in a sentence."""
     if not fault:
         return say("council.refused" if state == "refused" else "council.empty")
-    sentence = say(fault, model=model) if _KEY.fullmatch(fault) else _plain(fault)
+    sentence = say(fault, model=model) if _KEY.fullmatch(fault) else _without_markup(fault)
     # The details are not stored for every fault.
     return say("council_show.failed") if "{" in sentence else sentence
 
 
 def _names(council: Council) -> list[str]:
     """The name of each seat, by its number."""
-    names_by_seat = {seat.seat: _plain(seat.name) for seat in council.seats}
+    names_by_seat = {seat.seat: _without_markup(seat.name) for seat in council.seats}
     most = max([*names_by_seat, *(ballot.seat for ballot in council.ballots)], default=-1)
     return [names_by_seat.get(seat, str(seat + 1)) for seat in range(most + 1)]
 
@@ -247,8 +245,8 @@ def _model(council: Council, seat: int) -> str:
     return next((seat_row.model for seat_row in council.seats if seat_row.seat == seat), "")
 
 
-def _called(seat: SeatRow) -> str:
-    return f"{seat.seat + 1}. {_plain(seat.name)}"
+def _seat_name(seat: SeatRow) -> str:
+    return f"{seat.seat + 1}. {_without_markup(seat.name)}"
 
 
 def _seats(stored: str) -> Sequence[int]:
@@ -274,6 +272,6 @@ def _raw(text: str) -> str:
     return f"{ticks}json\n{indented}\n{ticks}"
 
 
-def _plain(text: str) -> str:
+def _without_markup(text: str) -> str:
     """One line without markup, for a heading or a cell."""
     return _MARKUP.sub("", " ".join(text.split())).strip()

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Literal
 
 from bot.words import words
 from bot.works.council.deliberation import Deliberation
-from bot.works.council.formatting import Bill, failure, place_of
+from bot.works.council.formatting import Bill, failure, standing_of
 from bot.works.council.values import Ballot, Reply, Tally, groups
 
 if TYPE_CHECKING:
@@ -25,11 +25,11 @@ if TYPE_CHECKING:
 ATTACK = "attack"
 """The key of the devil's advocate's text among the findings."""
 
-_OF_A_SEAT = re.compile(r"(?:answer|revise|ballot)-(\d+)(?:-again)?(?:-\d+)?")
+_SEAT_STEP = re.compile(r"(?:answer|revise|ballot)-(\d+)(?:-again)?(?:-\d+)?")
 
 
 class CouncilRecords:
-    """The records of one process; `of` gives those of a run."""
+    """Stores councils, and reads what a run has cost from the ledger."""
 
     def __init__(self, councils: Councils, ledger: Ledger) -> None:
         self._councils = councils
@@ -37,21 +37,23 @@ class CouncilRecords:
 
     async def bill(self, space: str, run: str) -> Bill:
         """The usage of the run's calls so far."""
-        return billed(await self._ledger.entries(space, run))
+        return bill_of(await self._ledger.entries(space, run))
 
     async def begin(self, request: Request, council: Deliberation) -> bool:
         """Store the council and its seats, after the answers."""
         place = request.place
-        await self._councils.begin(_row(request, council))
-        await self._councils.keep_seats(place.space, request.id, _seats(request, council, Bill()))
+        await self._councils.begin(_council_row(request, council))
+        await self._councils.keep_seats(place.space, request.id, _seat_rows(request, council, Bill()))
         return True
 
     async def ballots(self, request: Request, council: Deliberation) -> bool:
-        rows = [_ballot(request, ballot) for ballot in council.ballots]
+        """Store the ballots."""
+        rows = [_ballot_row(request, ballot) for ballot in council.ballots]
         await self._councils.keep_ballots(request.place.space, request.id, rows)
         return True
 
     async def end(self, request: Request, council: Deliberation, bill: Bill) -> bool:
+        """Store the verdict and the tally, and the seats again with their standings and costs."""
         await self._councils.end(
             request.place.space,
             request.id,
@@ -59,37 +61,37 @@ class CouncilRecords:
             verdict=council.verdict,
             dissent=council.dissent,
             chair=council.chair,
-            tally=_tally(council.tally),
-            seats=_seats(request, council, bill),
+            tally=_tally_json(council.tally),
+            seats=_seat_rows(request, council, bill),
         )
         return True
 
 
-def billed(entries: Sequence[LedgerRow]) -> Bill:
+def bill_of(entries: Sequence[LedgerRow]) -> Bill:
     """The cost of a run in dollars, and each seat's; amounts that are only reserved count as spent."""
     tokens, usd, unpriced = 0, Decimal(0), dict[str, None]()
     seats: dict[int, tuple[int, Decimal | None]] = {}
     for entry in entries:
-        open_ = entry.state == "reserved"
+        reserved = entry.state == "reserved"
         entry_tokens = (
             entry.estimate_tokens
-            if open_
+            if reserved
             else entry.input_tokens + entry.output_tokens + entry.cache_read_tokens + entry.cache_write_tokens
         )
-        cost = entry.estimate_usd if open_ else entry.cost_usd
+        cost = entry.estimate_usd if reserved else entry.cost_usd
         tokens += entry_tokens
         if cost is None:
             unpriced[entry.model] = None
         else:
             usd += cost
-        if match := _OF_A_SEAT.fullmatch(entry.step):
+        if match := _SEAT_STEP.fullmatch(entry.step):
             seat = int(match[1]) - 1
             before, paid = seats.get(seat, (0, Decimal(0)))
             seats[seat] = (before + entry_tokens, None if paid is None or cost is None else paid + cost)
     return Bill(tokens, usd, list(unpriced), seats)
 
 
-def _row(request: Request, council: Deliberation) -> CouncilRow:
+def _council_row(request: Request, council: Deliberation) -> CouncilRow:
     from storage.councils import CouncilRow
 
     snapshot, place = council.snapshot, request.place
@@ -118,7 +120,7 @@ def _row(request: Request, council: Deliberation) -> CouncilRow:
     )
 
 
-def _seats(request: Request, council: Deliberation, bill: Bill) -> list[SeatRow]:
+def _seat_rows(request: Request, council: Deliberation, bill: Bill) -> list[SeatRow]:
     from storage.councils import SeatRow
 
     # Likeness is not a judgement: nobody has won or lost by it.
@@ -126,7 +128,7 @@ def _seats(request: Request, council: Deliberation, bill: Bill) -> list[SeatRow]
     rows = []
     for seat, reply in sorted(council.replies.items()):
         tokens, cost = bill.seats.get(seat, (None, None))
-        stands = place_of(standings, seat)
+        standing = standing_of(standings, seat)
         rows.append(
             SeatRow(
                 space=request.place.space,
@@ -143,9 +145,9 @@ def _seats(request: Request, council: Deliberation, bill: Bill) -> list[SeatRow]
                 seconds=reply.seconds,
                 tokens=tokens,
                 cost_usd=cost,
-                place=stands.place if stands else None,
-                score=stands.score if stands else None,
-                mean_rank=stands.mean_rank if stands else None,
+                place=standing.place if standing else None,
+                score=standing.score if standing else None,
+                mean_rank=standing.mean_rank if standing else None,
             )
         )
     return rows
@@ -157,7 +159,7 @@ def _state(reply: Reply) -> Literal["answered", "failed", "refused"]:
     return "refused" if reply.finish == "refusal" else "failed"
 
 
-def _ballot(request: Request, ballot: Ballot) -> BallotRow:
+def _ballot_row(request: Request, ballot: Ballot) -> BallotRow:
     from storage.councils import BallotRow
 
     last = ballot.again or ballot.first
@@ -179,7 +181,7 @@ def _ballot(request: Request, ballot: Ballot) -> BallotRow:
     )
 
 
-def _tally(tally: Tally | None) -> str:
+def _tally_json(tally: Tally | None) -> str:
     if tally is None:
         return ""
     from pydantic import TypeAdapter
@@ -187,8 +189,8 @@ def _tally(tally: Tally | None) -> str:
     return TypeAdapter(Tally).dump_json(tally).decode()
 
 
-def remembered(council: Deliberation, dissent: str) -> str:
-    """What a follow-up question gets from this council: the verdict, with its dissent under the heading `dissent`."""
+def follow_up_text(council: Deliberation, dissent: str) -> str:
+    """The text that a follow-up question gets: the verdict, with the dissent after the word `dissent`."""
     if not council.dissent:
         return council.verdict
     return f"{council.verdict}\n\n{dissent}: {council.dissent}"

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from bot.settings import Settings as SpaceSettings
     from storage.settings import SettingRow
 
-OWN = "council."
+PREFIX = "council."
 """The prefix of the settings' names."""
 
 RESET = "reset"
@@ -41,11 +41,11 @@ CHAIRS = 5
 """The maximum number of models for the chair, including its substitutes."""
 
 CRITERIA_CHARS = 1_000
-"""Several times the length of a good list of criteria, which every judge reads."""
+"""The maximum length of the criteria, which every judge reads."""
 
 
 class Checks:
-    """What a space may set for its council, according to the config."""
+    """Checks values for a space's council against the config."""
 
     def __init__(self, config: Config) -> None:
         self._config = config
@@ -54,37 +54,37 @@ class Checks:
         """The value as it is stored. Raises UserError."""
         match name:
             case "members":
-                return json.dumps([str(member) for member in self._chosen(typed)], ensure_ascii=False)
+                return json.dumps([str(member) for member in self._parsed_members(typed)], ensure_ascii=False)
             case "chair":
-                return json.dumps(self._chairs(typed), ensure_ascii=False)
+                return json.dumps(self._parsed_chain(typed), ensure_ascii=False)
             case _:
                 value = " ".join(typed.split())
                 if len(value) > CRITERIA_CHARS:
                     raise UserError("council_settings.long", length=len(value), limit=CRITERIA_CHARS)
                 return value
 
-    def _chairs(self, typed: str) -> list[str]:
-        chosen = self._chosen(typed)
-        chain = list(dict.fromkeys(map(str, chosen)))
+    def _parsed_chain(self, typed: str) -> list[str]:
+        specs = self._parsed_members(typed)
+        chain = list(dict.fromkeys(map(str, specs)))
         if len(chain) > CHAIRS:
             raise UserError("council_settings.chairs", n=len(chain), limit=CHAIRS)
         return chain
 
-    def _chosen(self, typed: str) -> tuple[ModelSpec, ...]:
+    def _parsed_members(self, typed: str) -> tuple[ModelSpec, ...]:
         """The typed members, if each of the models is allowed. Raises UserError."""
-        chosen = model_spec.parse_list(typed)
-        if not chosen:
+        members = model_spec.parse_list(typed)
+        if not members:
             raise UserError("council_settings.nobody")
-        for member in chosen:
+        for member in members:
             if (provider := member.model.partition(":")[0]) not in self._config.providers:
                 provider_names = ", ".join(sorted(self._config.providers))
                 raise UserError("council_settings.provider", provider=provider[:40], known=provider_names)
-            if not self._may_sit(member.model):
+            if not self._is_permitted(member.model):
                 raise UserError(
                     "council_settings.model", model=member.model, models=", ".join(self._permitted())
                 )
             self._config.providers[provider].check(member)
-        return chosen
+        return members
 
     def _permitted(self) -> list[str]:
         """The models that spaces may choose: the config's list, and its own members. [] without a list."""
@@ -95,7 +95,8 @@ class Checks:
         ]
         return list(dict.fromkeys([*listed, *own])) if listed else []
 
-    def _may_sit(self, model: str) -> bool:
+    def _is_permitted(self, model: str) -> bool:
+        """Whether the config has the model's provider, and its list of models, if any, has the model."""
         provider_known = model.partition(":")[0] in self._config.providers
         return provider_known and (
             not self._config.section(CouncilConfig).models or model_of(model) in self._permitted()
@@ -106,7 +107,7 @@ class Checks:
 
 
 class Settings(Checks):
-    """Everybody may read these settings; only admins change them, since the whole space shares them."""
+    """The verbs "members", "chair" and "criteria": everybody may read these settings, only admins change them."""
 
     def __init__(self, settings: SpaceSettings, models: Models, config: Config) -> None:
         self._settings = settings
@@ -119,7 +120,7 @@ class Settings(Checks):
 
         A model that the config no longer allows is left out; if no model is left, the config's members apply again.
         """
-        return self._seats(await self._settings.under(space, OWN))
+        return self._seats(await self._settings.under(space, PREFIX))
 
     async def run(self, run: Run) -> AsyncGenerator[Event, None]:
         """Show a setting; with a text, change it first. Raises UserError."""
@@ -139,33 +140,35 @@ class Settings(Checks):
         """Store the setting; returns the outcome: "saved", "reset" or "was_default"."""
         space, author = run.request.place.space, run.request.author.id
         if named([RESET], "value", value):
-            return "reset" if await self._store.reset(space, OWN + name, author) else "was_default"
-        await self._store.set(space, OWN + name, self.checked(name, value), author)
+            return "reset" if await self._store.reset(space, PREFIX + name, author) else "was_default"
+        await self._store.set(space, PREFIX + name, self.checked(name, value), author)
         return "saved"
 
     def _seats(self, stored: Mapping[str, SettingRow]) -> Seats:
-        sitting = [member for member in _own_members(stored) if self._may_sit(member.model)]
-        chair = [model for model in _own_chair(stored) if self._may_sit(model)]
+        members = [member for member in _own_members(stored) if self._is_permitted(member.model)]
+        chair = [model for model in _own_chair(stored) if self._is_permitted(model)]
         criteria = stored["criteria"].value if "criteria" in stored else ""
-        own = {"members": bool(sitting), "chair": bool(chair), "criteria": bool(criteria)}
+        own = {"members": bool(members), "chair": bool(chair), "criteria": bool(criteria)}
         return Seats(
-            sitting or self._members(),
+            members or self._members(),
             chair or list(self._config.roles.chain("chair")),
             criteria or self._config.section(CouncilConfig).criteria,
             [name for name, is_set in own.items() if is_set],
         )
 
     async def _overview(self, space: str, name: str, say: Words) -> str:
-        stored = await self._settings.under(space, OWN)
+        stored = await self._settings.under(space, PREFIX)
         seats = self._seats(stored)
         whose = say(f"council_settings.{'own' if name in seats.own else 'default'}", name=name)
         match name:
             case "members":
                 parts = [await self._member_table(seats.members, say)]
-                barred = [member.model for member in _own_members(stored) if not self._may_sit(member.model)]
+                barred = [
+                    member.model for member in _own_members(stored) if not self._is_permitted(member.model)
+                ]
             case "chair":
                 parts = [await self._chair_table(seats, say)]
-                barred = [model for model in _own_chair(stored) if not self._may_sit(model)]
+                barred = [model for model in _own_chair(stored) if not self._is_permitted(model)]
             case _:
                 parts = [formatting.quoted(seats.criteria or say("council.criteria"))]
                 barred = []
@@ -173,13 +176,13 @@ class Settings(Checks):
             parts.append(say("council_settings.barred", models=", ".join(barred)))
         return "\n\n".join([*parts, whose])
 
-    async def _member_table(self, sitting: Sequence[ModelSpec], say: Words) -> str:
-        if not sitting:
+    async def _member_table(self, members: Sequence[ModelSpec], say: Words) -> str:
+        if not members:
             return say("council_settings.no_members")
         lines = [say("council_settings.members_header"), "|---:|---|---|---|---:|"]
-        for n, member in enumerate(sitting, 1):
+        for n, member in enumerate(members, 1):
             settings = str(member).removeprefix(member.model).strip() or "–"
-            price = await self._price(member.model, _of_member(len(sitting)))
+            price = await self._price(member.model, _member_usage(len(members)))
             state = await asyncio.to_thread(self._state, member.model, say)
             lines.append(table_row(str(n), member.model, settings, state, _dollars(price, say)))
         return "\n".join([*lines, "", say("council_settings.assumed", tokens=ANSWER_TOKENS)])
@@ -189,7 +192,7 @@ class Settings(Checks):
             return say("council_settings.no_chair")
         lines = [say("council_settings.chair_header"), "|---:|---|---|---:|"]
         for n, model in enumerate(seats.chair, 1):
-            price = await self._price(model, _of_chair(len(seats.members)))
+            price = await self._price(model, _chair_usage(len(seats.members)))
             state = await asyncio.to_thread(self._state, model, say)
             lines.append(table_row(str(n), model, state, _dollars(price, say)))
         return "\n".join([*lines, "", say("council_settings.assumed", tokens=ANSWER_TOKENS)])
@@ -227,12 +230,12 @@ def _own_chair(stored: Mapping[str, SettingRow]) -> list[str]:
     return [str(model) for model in json.loads(stored["chair"].value)] if "chair" in stored else []
 
 
-def _of_member(n: int) -> Usage:
+def _member_usage(n: int) -> Usage:
     """The usage of one member's answer and ballot in a council of `n`, for a short question."""
     return Usage(2 * TASK_TOKENS + n * ANSWER_TOKENS, ANSWER_TOKENS + n * CRITIQUE_TOKENS)
 
 
-def _of_chair(n: int) -> Usage:
+def _chair_usage(n: int) -> Usage:
     """The usage of the synthesis, which reads every answer and every judge's words about it."""
     return Usage(TASK_TOKENS + n * ANSWER_TOKENS + n * n * CRITIQUE_TOKENS, VERDICT_TOKENS)
 

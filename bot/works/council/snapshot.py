@@ -1,4 +1,4 @@
-"""What a council decides first: its members, its judges, their prompts, and the history that it continues.
+"""Takes the snapshot of a council: its members, judges and prompts, and the history that it continues.
 
 Makes no calls to models.
 """
@@ -31,18 +31,15 @@ CATEGORY = "research_"
 """The prefix of prompts for categories of research."""
 
 DEMO_TOKENS = 250
-"""The tokens for each part, so that several of them fit into the demo model's window."""
+"""The maximum tokens of an answer by the demo model, so that several answers fit into its window."""
 
-_TOLD = ("council", "council_answer", "council_ballot", "council_chair")
-_DEBATE = ("council_attack", "council_revise")
+_PROMPTS = ("council", "council_answer", "council_ballot", "council_chair")
+_DEBATE_PROMPTS = ("council_attack", "council_revise")
 
 
 @dataclass(frozen=True, slots=True)
 class Snapshots:
-    """Takes the snapshot of a council.
-
-    `_roles`: the models that a place has chosen.
-    """
+    """Takes the snapshot of a council. `_roles` returns the models that a place has chosen, by role."""
 
     _config: Config
     _models: Models
@@ -69,8 +66,8 @@ class Snapshots:
         demo = all(self._is_demo(member) for member in members)
         debate = bool(request.options.get("debate")) and level != "single" and not demo
         prompt_names = [
-            *_TOLD,
-            *(_DEBATE if debate else ()),
+            *_PROMPTS,
+            *(_DEBATE_PROMPTS if debate else ()),
             *(CATEGORY + category for category in categories),
         ]
         follows = bool(request.options.get(FOLLOW_UP) or request.options.get("follow"))
@@ -81,8 +78,8 @@ class Snapshots:
             level=level,
             members=members,
             names=names(members),
-            judges=[seat for seat, member in enumerate(members) if self._judges(member.model)],
-            chair=[model for model in seats.chair if self._judges(model)],
+            judges=[seat for seat, member in enumerate(members) if self._can_judge(member.model)],
+            chair=[model for model in seats.chair if self._can_judge(model)],
             researchers=list(self._models.with_roles(await self._roles(request)).chain("researcher")),
             criteria=seats.criteria or words(request.locale)("council.criteria"),
             self_votes=settings.self_votes,
@@ -114,7 +111,7 @@ class Snapshots:
                 raise UserError("council.unknown_research", name=name[:60], names=", ".join(known_names))
         return list(dict.fromkeys(filter(None, names)))
 
-    def _judges(self, model: str) -> bool:
+    def _can_judge(self, model: str) -> bool:
         """Whether the model can be trusted to judge texts; true if its settings cannot be read."""
         try:
             return self._models.capabilities_of("chair", model).cites
@@ -130,5 +127,5 @@ class Snapshots:
 
 async def categories(prompts: Prompts, space: str) -> list[str]:
     """Every category of research that a space has a prompt for."""
-    named: Sequence[str] = [prompt.text.name for prompt in await prompts.all(space)]
-    return [name.removeprefix(CATEGORY) for name in named if name.startswith(CATEGORY)]
+    prompt_names: Sequence[str] = [prompt.text.name for prompt in await prompts.all(space)]
+    return [name.removeprefix(CATEGORY) for name in prompt_names if name.startswith(CATEGORY)]

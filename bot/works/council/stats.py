@@ -23,7 +23,7 @@ from bot.works.council import chart, formatting
 if TYPE_CHECKING:
     from storage.councils import CouncilRow, Councils, SeatRow
 
-DRAWN = 8
+MOST_LINES = 8
 """The maximum number of lines in the picture that the eye can tell apart; the table has everybody."""
 
 WINDOW = 5
@@ -52,6 +52,7 @@ class Record:
 
     @property
     def merit(self) -> tuple[float, int, int]:
+        """The sort key: the mean score, then wins, then seats."""
         return (-1.0 if self.score is None else self.score, self.wins, self.seats)
 
 
@@ -70,7 +71,7 @@ class Stats:
         if not rows:
             yield Text(say("council_stats.nothing"))
             return
-        records, moments = await asyncio.to_thread(recorded, rows)
+        records, moments = await asyncio.to_thread(member_records, rows)
         zone = await self._zone(run.request)
         moments = [moment.astimezone(zone) for moment in moments]
         yield Text(table(records, len(moments), say))
@@ -82,15 +83,15 @@ class Stats:
         yield Picture("council-stats.png", png, description(records, moments, say))
 
 
-def recorded(rows: Sequence[tuple[CouncilRow, SeatRow]]) -> tuple[list[Record], list[datetime]]:
-    """The members, the best first, and the time of each council, oldest first."""
+def member_records(rows: Sequence[tuple[CouncilRow, SeatRow]]) -> tuple[list[Record], list[datetime]]:
+    """Each member's record, the best first, and the time of each council, oldest first."""
     began = {row.run_id: row.created_at for row, _ in rows}
     order = sorted(began, key=lambda run: (began[run], run))
     number = {run: at for at, run in enumerate(order)}
     records_by_member: dict[ModelSpec, Record] = {}
     for row, seat in sorted(rows, key=lambda row_pair: (number[row_pair[0].run_id], row_pair[1].seat)):
-        member = _member(seat)
-        _count(records_by_member.setdefault(member, Record(member)), seat, number[row.run_id])
+        member = _member_of(seat)
+        _add_seat(records_by_member.setdefault(member, Record(member)), seat, number[row.run_id])
     records = sorted(records_by_member.values(), key=lambda record: record.merit, reverse=True)
     return records, [began[run] for run in order]
 
@@ -106,7 +107,7 @@ def table(records: Sequence[Record], councils: int, say: Words) -> str:
             formatting.figure(statistics.fmean(record.ranks) if record.ranks else None, say),
             formatting.figure(record.score, say),
             str(record.failed) if record.failed else "–",
-            _spent(record, say),
+            _cost(record, say),
             formatting.duration(_median(record), say) if record.seconds else "–",
         ]
         lines.append(table_row(*cells))
@@ -117,7 +118,7 @@ def description(records: Sequence[Record], moments: Sequence[datetime], say: Wor
     """The chart as text, for people who cannot see it."""
     window = _window(len(moments))
     parts = [_subtitle(moments, say)]
-    for name, record in list(zip(names(records), records, strict=True))[:DRAWN]:
+    for name, record in list(zip(names(records), records, strict=True))[:MOST_LINES]:
         if not record.scores:
             continue
         trend = _smooth([value for _, value in record.scores], window)
@@ -128,7 +129,7 @@ def description(records: Sequence[Record], moments: Sequence[datetime], say: Wor
                 first=f"{trend[0]:.2f}",
                 last=f"{trend[-1]:.2f}",
                 wins=record.wins,
-                cost=_spent(record, say),
+                cost=_cost(record, say),
                 time=formatting.duration(_median(record), say) if record.seconds else "–",
             )
         )
@@ -137,8 +138,10 @@ def description(records: Sequence[Record], moments: Sequence[datetime], say: Wor
 
 def chart_of(records: Sequence[Record], moments: Sequence[datetime], say: Words) -> chart.Chart:
     """The chart of scores, costs and times of all members that were ever judged."""
-    called, window = names(records), _window(len(moments))
-    drawn = [(name, record) for name, record in zip(called, records, strict=True) if record.scores][:DRAWN]
+    window = _window(len(moments))
+    shown = [(name, record) for name, record in zip(names(records), records, strict=True) if record.scores][
+        :MOST_LINES
+    ]
 
     def panel(
         key: str,
@@ -147,38 +150,38 @@ def chart_of(records: Sequence[Record], moments: Sequence[datetime], say: Words)
         high: float | None = None,
     ) -> chart.Panel:
         series = []
-        for name, record in drawn:
+        for name, record in shown:
             at, points = [at for at, _ in values(record)], [value for _, value in values(record)]
             series.append(chart.Series(name, at, points, _smooth(points, window)))
         return chart.Panel(say(f"council_stats.panel_{key}"), series, mark, high)
 
     panels = [panel("score", lambda record: record.scores, lambda value: f"{value:.2f}", 1.0)]
-    if any(value for _, record in drawn for _, value in record.costs):
-        panels.append(panel("cost", lambda record: record.costs, lambda value: "$" + _round(value)))
-    if any(record.seconds for _, record in drawn):
-        panels.append(panel("seconds", lambda record: record.seconds, _round))
+    if any(value for _, record in shown for _, value in record.costs):
+        panels.append(panel("cost", lambda record: record.costs, lambda value: "$" + _amount(value)))
+    if any(record.seconds for _, record in shown):
+        panels.append(panel("seconds", lambda record: record.seconds, _amount))
     dates = [moment.date() for moment in moments]
     return chart.Chart(say("council_stats.title"), _subtitle(moments, say), dates, panels)
 
 
 def names(records: Sequence[Record]) -> list[str]:
     """Each model's name, with its distinctive settings where several members have it."""
-    called = [record.member.short for record in records]
-    for fuller in (_set_apart, str):
-        called = [
-            fuller(record.member) if called.count(name) > 1 else name
-            for name, record in zip(called, records, strict=True)
+    member_names = [record.member.short for record in records]
+    for fuller in (_name_with_settings, str):
+        member_names = [
+            fuller(record.member) if member_names.count(name) > 1 else name
+            for name, record in zip(member_names, records, strict=True)
         ]
-    return called
+    return member_names
 
 
-def _set_apart(member: ModelSpec) -> str:
+def _name_with_settings(member: ModelSpec) -> str:
     persona = f"“{member.persona}”" if member.persona else ""
-    rest = str(replace(member, persona="")).removeprefix(member.model).strip()
-    return " ".join(filter(None, [member.short, persona, rest]))
+    settings = str(replace(member, persona="")).removeprefix(member.model).strip()
+    return " ".join(filter(None, [member.short, persona, settings]))
 
 
-def _count(record: Record, seat: SeatRow, at: int) -> None:
+def _add_seat(record: Record, seat: SeatRow, at: int) -> None:
     record.seats += 1
     if seat.state != "answered":
         record.failed += 1
@@ -196,15 +199,15 @@ def _count(record: Record, seat: SeatRow, at: int) -> None:
         record.unpriced += 1
 
 
-def _member(seat: SeatRow) -> ModelSpec:
-    """The member to count a seat for: limits of time and length do not make it another one."""
+def _member_of(seat: SeatRow) -> ModelSpec:
+    """The member in a seat, without limits of time and length, which do not make it another member."""
     try:
         return replace(parse(seat.settings or seat.model), timeout=None, tokens=None)
     except UserError:  # written by another release
         return ModelSpec(seat.model)
 
 
-def _spent(record: Record, say: Words) -> str:
+def _cost(record: Record, say: Words) -> str:
     if not record.costs:
         return say("council_stats.unknown")
     spent = formatting.dollars(record.cost, say)
@@ -231,5 +234,5 @@ def _subtitle(moments: Sequence[datetime], say: Words) -> str:
     return f"{subtitle} {say('council_stats.marks')}" if len(moments) <= chart.DOTS else subtitle
 
 
-def _round(value: float) -> str:
+def _amount(value: float) -> str:
     return f"{value:.6f}".rstrip("0").rstrip(".")

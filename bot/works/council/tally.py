@@ -34,7 +34,8 @@ class _Count:
     points: Fraction = Fraction(-1)
     mean_rank: Fraction = Fraction(0)
 
-    def close(self) -> None:
+    def finish(self) -> None:
+        """Set `points` and `mean_rank` from the counted votes."""
         if n := self.votes.total():
             points = [Fraction(2 * m * k - self.places[m], 2 * (m - 1)) for m, k in self.votes.items()]
             self.points = sum(points, Fraction(0)) / n
@@ -58,11 +59,11 @@ def count(seats: Sequence[int], votes: Sequence[Vote], self_votes: SelfVotes) ->
     Without self-votes any two answers are compared by two judges fewer, which costs more accuracy than vanity does;
     only for breaking ties is it better to leave them out (docs/council.md).
     """
-    cast = [_cast(seats, vote) for vote in votes]
-    cast = [cast_vote for cast_vote in cast if cast_vote.order]
+    ballots = [_known_seats_only(seats, vote) for vote in votes]
+    ballots = [ballot for ballot in ballots if ballot.order]
     excluded = self_votes == "exclude" or (self_votes == "auto" and len(seats) >= EXCLUDED_FROM)
-    counted = _counted(seats, cast, exclude=excluded)
-    alternative = _counted(seats, cast, exclude=not excluded)
+    counted = _counted(seats, ballots, exclude=excluded)
+    alternative = _counted(seats, ballots, exclude=not excluded)
     compared = counted if excluded else alternative
     keys = _keys(counted, compared)
     ordered = sorted(keys.values(), reverse=True)
@@ -79,16 +80,16 @@ def count(seats: Sequence[int], votes: Sequence[Vote], self_votes: SelfVotes) ->
         for seat, counts in counted.items()
     ]
     standings.sort(key=lambda standing: (standing.place, standing.seat))
-    places_by_vote = [_places(seats, groups(cast_vote)) for cast_vote in cast]
+    places_by_vote = [_places(seats, groups(ballot)) for ballot in ballots]
     return Tally(
         standings,
         "exclude" if excluded else "count",
-        ballots=len(cast),
-        abstained=len(votes) - len(cast),
+        ballots=len(ballots),
+        abstained=len(votes) - len(ballots),
         agreement=kendall_w(
             [[Fraction(low + high, 2) for low, high in places.values()] for places in places_by_vote]
         ),
-        effective=effective(cast),
+        effective=effective(ballots),
         first=_first(counted, compared),
         other_first=_first(alternative, compared),
         disputed=_disputed([standing.seat for standing in standings], places_by_vote),
@@ -114,7 +115,7 @@ def likeness_votes(texts: Mapping[int, str]) -> list[Vote]:
     its length. The order ends before answers with equal likeness. In a complete order an answer puts itself last, so
     that it gains nothing by its likeness to itself.
     """
-    language = _spoken_language(" ".join(texts.values()))
+    language = _main_language(" ".join(texts.values()))
     words = {seat: frozenset(content_terms(text, language)) for seat, text in texts.items()}
     return [Vote(seat, _by_likeness(seat, words), LIKENESS) for seat in sorted(texts)]
 
@@ -138,7 +139,7 @@ def kendall_w(ranks: Sequence[Sequence[Fraction]]) -> float | None:
 
 
 def effective(votes: Sequence[Vote]) -> float:
-    """The number of equal, independent voices that these votes are worth: (Σw)² / Σw² over voices (Kish 1965; Laakso
+    """The effective number of independent voices: (Σw)² / Σw² over voices (Kish 1965; Laakso
     and Taagepera 1979 count parties this way). The weights of one voice are added; a vote without a voice is its own.
     """
     voices: defaultdict[str | int, float] = defaultdict(float)
@@ -148,7 +149,8 @@ def effective(votes: Sequence[Vote]) -> float:
     return sum(voices.values()) ** 2 / squares if squares else 0.0
 
 
-def _cast(seats: Sequence[int], vote: Vote) -> Vote:
+def _known_seats_only(seats: Sequence[int], vote: Vote) -> Vote:
+    """The vote without seats that are not counted."""
     groups_kept = [
         seats_kept for group in groups(vote) if (seats_kept := [seat for seat in group if seat in seats])
     ]
@@ -164,27 +166,30 @@ def _places(seats: Sequence[int], order: Sequence[Sequence[int]]) -> dict[int, t
     for group in order:
         places = (len(ranked) + 1, len(ranked) + len(group))
         ranked |= dict.fromkeys(group, places)
-    rest = (len(ranked) + 1, len(seats))
-    return {seat: ranked.get(seat, rest) for seat in seats}
+    unranked = (len(ranked) + 1, len(seats))
+    return {seat: ranked.get(seat, unranked) for seat in seats}
 
 
 def _counted(seats: Sequence[int], votes: Sequence[Vote], *, exclude: bool) -> dict[int, _Count]:
+    """The votes for each seat; `exclude` leaves each judge's own answer out of its vote."""
     counts = {seat: _Count(ranks=[0] * len(seats)) for seat in seats}
     for vote in votes:
-        among = [seat for seat in seats if not (exclude and seat == vote.seat)]
+        ranked_seats = [seat for seat in seats if not (exclude and seat == vote.seat)]
         order = [
-            seats_kept for group in groups(vote) if (seats_kept := [seat for seat in group if seat in among])
+            seats_kept
+            for group in groups(vote)
+            if (seats_kept := [seat for seat in group if seat in ranked_seats])
         ]
-        if len(among) < 2 or not order or len(order[0]) == len(among):
+        if len(ranked_seats) < 2 or not order or len(order[0]) == len(ranked_seats):
             continue  # it distinguishes none of them
-        for seat, (low, high) in _places(among, order).items():
+        for seat, (low, high) in _places(ranked_seats, order).items():
             seat_count = counts[seat]
-            seat_count.votes[len(among)] += 1
-            seat_count.places[len(among)] += low + high
+            seat_count.votes[len(ranked_seats)] += 1
+            seat_count.places[len(ranked_seats)] += low + high
             if low == high:
                 seat_count.ranks[low - 1] += 1
     for seat_count in counts.values():
-        seat_count.close()
+        seat_count.finish()
     return counts
 
 
@@ -219,7 +224,7 @@ def _disputed(seats: Sequence[int], ballots: Sequence[dict[int, tuple[int, int]]
     return widest if distances[widest] > 0 else None
 
 
-def _spoken_language(text: str) -> str:
+def _main_language(text: str) -> str:
     """The language with the most function words in the text. Only languages with a list of function words matter, since
     only those can be skipped; the classifier would take seconds to load.
     """
@@ -228,6 +233,7 @@ def _spoken_language(text: str) -> str:
 
 
 def _by_likeness(seat: int, words: Mapping[int, frozenset[str]]) -> list[int]:
+    """The other seats by the words that they share with this one, up to the first tie; complete, this one is last."""
     own = words[seat]
     alike = {
         other_seat: Fraction(len(own & other_words), len(own | other_words) or 1)

@@ -208,13 +208,13 @@ def names(members: Sequence[ModelSpec]) -> list[str]:
     They appear in Markdown, so a persona's own markup is removed.
     """
     models = [member.short for member in members]
-    called = [
+    labels = [
         f"{member.short} ({persona})"
         if (persona := " ".join(_MARKUP.sub("", member.persona).split())) and models.count(member.short) > 1
         else member.short
         for member in members
     ]
     return [
-        f"{name} #{called[: at + 1].count(name)}" if called.count(name) > 1 else name
-        for at, name in enumerate(called)
+        f"{name} #{labels[: at + 1].count(name)}" if labels.count(name) > 1 else name
+        for at, name in enumerate(labels)
     ]

@@ -39,44 +39,44 @@ class Verdict:
         self._say = say
 
     async def synthesis(self) -> AsyncGenerator[Event, None]:
-        """Stage 3: a chair that does not know the authors combines the answers into one; it is called a synthesis once
-        it is complete.
-        """
+        """Stage 3: the chair combines the answers; if it cannot, the answer with the first place is the verdict."""
         council, say, answers = self._council, self._say, self._council.answers
         if not self._chairs():
-            async for event in self._best(say("council.no_chair")):
+            async for event in self._first_answer(say("council.no_chair")):
                 yield event
             return
         yield Stage("synthesis", say("council.chair_writes"), answer=True)
         yield Status(say("council.chair_reads", n=len(answers)))
-        written = _ChairText()
+        chair_text = _ChairText()
         yield Speaking("synthesis", "chair")
-        async with aclosing(self._streamed(written)) as events:
+        async with aclosing(self._streamed(chair_text)) as events:
             async for event in events:
                 yield event
         if not council.verdict:
             yield Stage("synthesis", say("council.chair_empty"))
-            declined = "refusal" if written.finish == "refusal" else "silent"
-            async for event in self._best(written.fault or say(f"council.chair_{declined}")):
+            reason = "refusal" if chair_text.finish == "refusal" else "silent"
+            async for event in self._first_answer(chair_text.fault or say(f"council.chair_{reason}")):
                 yield event
             return
-        if written.finish != "end":
+        if chair_text.finish != "end":
             yield Stage("synthesis", say("council.unfinished"), answer=True)
-            how = written.finish if written.finish in ("length", "refusal") else "cut"
-            yield Notice(written.fault or say(f"council.chair_{how}"))
-            which = "why" if council.tally is not None and council.tally.first else "any"
-            async for event in self._best(say(f"council.unfinished_{which}")):
+            ending = chair_text.finish if chair_text.finish in ("length", "refusal") else "cut"
+            yield Notice(chair_text.fault or say(f"council.chair_{ending}"))
+            reason_key = "why" if council.tally is not None and council.tally.first else "any"
+            async for event in self._first_answer(say(f"council.unfinished_{reason_key}")):
                 yield event
             return
-        council.kind, council.dissent = "synthesis", written.parting.dissent
-        no_dissent = say("council.no_dissent" if written.parting.parted else "council.dissent_unsaid")
+        council.kind, council.dissent = "synthesis", chair_text.splitter.dissent
+        no_dissent = say(
+            "council.no_dissent" if chair_text.splitter.has_dissent_line else "council.dissent_unsaid"
+        )
         dissent = formatting.whole(council.dissent) or no_dissent
         yield Speak(council.verdict, "synthesis", "chair")
         yield Text(f"{formatting.closing(council.verdict)}\n\n**{say('council.dissent')}**\n\n{dissent}")
         yield Stage("synthesis", say("council.synthesis"), answer=True)
 
     async def alone(self) -> AsyncGenerator[Event, None]:
-        """The verdict if fewer than two have answered: the only answer, presented as such. Raises UserError."""
+        """The only answer as the verdict, if fewer than two members answered. Raises TransientError if none did."""
         council, say, names = self._council, self._say, self._council.snapshot.names
         single = council.snapshot.level == "single"
         for seat, text in council.answers.items():
@@ -93,7 +93,7 @@ class Verdict:
             )
         raise TransientError("council.none_answered", m=len(names))
 
-    async def _streamed(self, written: _ChairText) -> AsyncGenerator[Event, None]:
+    async def _streamed(self, chair_text: _ChairText) -> AsyncGenerator[Event, None]:
         """The chair's words as they arrive, without its dissent."""
         council, say = self._council, self._say
         assert council.tally is not None, "the answers have been judged"
@@ -104,30 +104,30 @@ class Verdict:
             async with aclosing(stream) as pieces:
                 async for piece in pieces:
                     if isinstance(piece, Completion):
-                        written.finish, council.chair = piece.finish, piece.model
-                        if passed := ", ".join(model for model, _ in piece.passed_over):
-                            yield Notice(say("council.chair_instead", chair=piece.model, failed=passed))
-                    elif text := written.parting.feed(piece):
+                        chair_text.finish, council.chair = piece.finish, piece.model
+                        if passed_over := ", ".join(model for model, _ in piece.passed_over):
+                            yield Notice(say("council.chair_instead", chair=piece.model, failed=passed_over))
+                    elif text := chair_text.splitter.feed(piece):
                         council.shown.append(text)
                         yield Text(text)
         except UserError as error:
-            written.fault = say(error.key, **error.values)
-        if rest := written.parting.finish():
+            chair_text.fault = say(error.key, **error.values)
+        if rest := chair_text.splitter.finish():
             council.shown.append(rest)
             yield Text(rest)
 
-    async def _best(self, why: str) -> AsyncGenerator[Event, None]:
-        """The answer with the first place, unchanged, if no chair could combine them."""
+    async def _first_answer(self, why: str) -> AsyncGenerator[Event, None]:
+        """The answer with the first place, unchanged. `why` says why there is no synthesis."""
         council, say, answers = self._council, self._say, self._council.answers
-        ahead = council.tally.first if council.tally is not None else []
-        first = (ahead or list(answers))[0]
+        winners = council.tally.first if council.tally is not None else []
+        seat = (winners or list(answers))[0]
         # Likeness is not a judgement, so its first answer is not called the best.
-        key = ("best" if council.ballots else "likest") if ahead else "any"
-        yield Stage("best", say(f"council.{key}", name=council.snapshot.names[first]), answer=True)
+        key = ("best" if council.ballots else "likest") if winners else "any"
+        yield Stage("best", say(f"council.{key}", name=council.snapshot.names[seat]), answer=True)
         yield Notice(why)
-        council.kind, council.chair, council.shown = "best", council.replies[first].model, [answers[first]]
-        yield Text(formatting.whole(answers[first]))
-        yield Speak(answers[first], "best", council.snapshot.names[first])
+        council.kind, council.chair, council.shown = "best", council.replies[seat].model, [answers[seat]]
+        yield Text(formatting.whole(answers[seat]))
+        yield Speak(answers[seat], "best", council.snapshot.names[seat])
 
     def _chairs(self) -> list[str]:
         """The models that may write the synthesis: the chair's chain, then the members that can judge, the best
@@ -140,61 +140,58 @@ class Verdict:
 
 
 class _ChairText:
-    """The chair's text so far, and its end: `fault` is a sentence, "" if there is none."""
+    """The chair's text so far. `finish` is how it ended, `fault` a sentence for people, "" if there is none."""
 
     def __init__(self) -> None:
-        self.parting = DissentSplitter()
+        self.splitter = DissentSplitter()
         self.finish, self.fault = "cut", ""
 
 
 class DissentSplitter:
-    """Splits a chair's text into the synthesis and the dissent below its DISSENT: line.
-
-    `feed` returns text of the synthesis; `dissent` is the text below the line so far.
-    """
+    """Splits a chair's text, while it streams, into the synthesis and the dissent below its DISSENT: line."""
 
     def __init__(self) -> None:
-        self._held = ""
-        self._gap = ""
-        """Blank lines that were held back; they are dropped before the dissent."""
-        self._fresh = True
-        """Whether the held text begins a line."""
-        self._below: list[str] | None = None
+        self._pending = ""
+        self._blank_lines = ""
+        """Line ends at the end of the synthesis so far, which are dropped if the dissent follows."""
+        self._at_line_start = True
+        """Whether the pending text begins a line."""
+        self._dissent_pieces: list[str] | None = None
 
     @property
-    def parted(self) -> bool:
-        """Whether the dissent's line has arrived; without it the chair wrote nothing about dissent."""
-        return self._below is not None
+    def has_dissent_line(self) -> bool:
+        """Whether the DISSENT: line has arrived."""
+        return self._dissent_pieces is not None
 
     @property
     def dissent(self) -> str:
-        """The dissent; "" if there is none, or if the text says that there is none."""
-        text = _DISSENT.sub("", "".join(self._below or ()), count=1).strip()
+        """The text below the DISSENT: line; "" for none, or if the chair writes that there is none."""
+        text = _DISSENT.sub("", "".join(self._dissent_pieces or ()), count=1).strip()
         return "" if _NO_DISSENT.match(text) else text
 
     def feed(self, piece: str) -> str:
-        """Add some text; returns text that is certainly above the line."""
-        if self._below is not None:
-            self._below.append(piece)
+        """Add a piece of text; returns the text that certainly belongs to the synthesis."""
+        if self._dissent_pieces is not None:
+            self._dissent_pieces.append(piece)
             return ""
-        self._held += piece
+        self._pending += piece
         visible: list[str] = []
-        while self._held:
-            if self._fresh and _DISSENT.match(self._held):
-                self._below = [self._held]
-                self._held = ""
-            elif self._fresh and _DISSENT_BEGINS.match(self._held):
+        while self._pending:
+            if self._at_line_start and _DISSENT.match(self._pending):
+                self._dissent_pieces = [self._pending]
+                self._pending = ""
+            elif self._at_line_start and _DISSENT_BEGINS.match(self._pending):
                 break  # it may become the line
             else:
-                line, end, self._held = self._held.partition("\n")
+                line, end, self._pending = self._pending.partition("\n")
                 visible.append(line + end)
-                self._fresh = bool(end)
-        text = self._gap + "".join(visible)
+                self._at_line_start = bool(end)
+        text = self._blank_lines + "".join(visible)
         stripped = text.rstrip("\n")
-        self._gap = text[len(stripped) :]
+        self._blank_lines = text[len(stripped) :]
         return stripped
 
     def finish(self) -> str:
-        """End the text; returns the text that was held back."""
-        rest, self._held = self._held, ""
-        return self._gap + rest if rest.strip() else ""
+        """End the text; returns the pending text of the synthesis."""
+        rest, self._pending = self._pending, ""
+        return self._blank_lines + rest if rest.strip() else ""

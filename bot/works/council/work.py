@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from storage.buttons import Offers
     from storage.sessions import Sessions
 
-ALIAS = 6
+ALIAS_CHARS = 6
 """How many characters of a run's id name it for people."""
 
 ESTIMATE = "estimate"
@@ -47,9 +47,7 @@ ESTIMATE = "estimate"
 
 @dataclass(frozen=True, slots=True)
 class CostQuestion:
-    """The question whether to spend that much. `ways` are the options: a label, a command and the council's level for
-    each.
-    """
+    """The question whether to go on at this cost. Each of `ways` is an option: its label, command and level."""
 
     title: str
     text: str
@@ -63,13 +61,13 @@ class CostQuestion:
     def answered_by(self, request: Request) -> Changed:
         """The question after `request` has chosen one of its options."""
         level = request.options.get("level")
-        way = next((n for n, option in enumerate(self.ways) if option[2] == level), 0)
-        taken = replace(self.choices(way), by=request.author.name)
+        chosen = next((n for n, option in enumerate(self.ways) if option[2] == level), 0)
+        taken = replace(self.choices(chosen), by=request.author.name)
         return Changed(request.answers, ESTIMATE, self.title, (Text(self.text), taken))
 
 
 class Council:
-    """Several models that are asked at once, judge each other, and are summed up."""
+    """The work: several models answer one question and rank each other's answers, and a chair sums up."""
 
     def __init__(self, asking: Asking, settings: Settings, display: Display, stats: Stats) -> None:
         self._asking = asking
@@ -78,7 +76,7 @@ class Council:
         self._stats = stats
 
     def run(self, run: Run) -> AsyncGenerator[Event, None]:
-        works: dict[str, Work] = {
+        verbs: dict[str, Work] = {
             "ask": self._asking,
             "members": self._settings,
             "chair": self._settings,
@@ -87,11 +85,13 @@ class Council:
             "export": self._display,
             "stats": self._stats,
         }
-        return works[run.request.verb].run(run)
+        return verbs[run.request.verb].run(run)
 
 
 @dataclass(frozen=True, slots=True)
 class Asking:
+    """The verb "ask". `_mini` is the number of members at the level of that name."""
+
     _models: Models
     _sessions: Sessions
     _snapshots: Snapshots
@@ -107,7 +107,7 @@ class Asking:
             "estimate", lambda: estimate.estimates(snapshot, self._models, self._mini), Estimates
         )
         if guess.asked.usd > Decimal(str(snapshot.ask_above)) and not request.options.get("yes"):
-            question = _question(snapshot, guess, request.options, say)
+            question = _cost_question_for(snapshot, guess, request.options, say)
             await run.step("keep-question", lambda: self._keep(request, question), bool)
             yield Stage(ESTIMATE, question.title)
             yield Text(question.text)
@@ -121,10 +121,9 @@ class Asking:
             async with aclosing(self._stages(run, council, guess.asked, say)) as events:
                 async for event in events:
                     yield event
-                    for question in questions if isinstance(event, Stage) else ():
-                        yield question.answered_by(
-                            request
-                        )  # after the first stage, which somebody is waiting for
+                    if isinstance(event, Stage):  # somebody is waiting for the first stage
+                        for question in questions:
+                            yield question.answered_by(request)
                         questions = []
         finally:
             # Also after a stop: what was shown is kept, and a follow-up can build on it.
@@ -137,7 +136,7 @@ class Asking:
         return True
 
     async def _cost_question(self, request: Request) -> list[CostQuestion]:
-        """The question about the cost that this run continues from, if there is one."""
+        """The stored question about the cost that this run continues from: a list of one, or []."""
         stored = await self._offers.all(request.place.space, request.answers, ESTIMATE)
         return [CostQuestion(**json.loads(question)) for question in stored]
 
@@ -163,23 +162,23 @@ class Asking:
         await run.step("keep-answers", lambda: self._records.begin(request, council), bool)
         verdict = Verdict(run, council, self._models, say)
         if len(council.answers) < 2:
-            events_of = verdict.alone
+            verdict_stage = verdict.alone
         else:
             async with aclosing(council.vote()) as events:
                 async for event in events:
                     yield event
             await run.step("keep-ballots", lambda: self._records.ballots(request, council), bool)
-            events_of = verdict.synthesis
-        async with aclosing(events_of()) as events:
+            verdict_stage = verdict.synthesis
+        async with aclosing(verdict_stage()) as events:
             async for event in events:
                 yield event
         bill = await run.step("bill", lambda: self._records.bill(request.place.space, run.id), Bill)
         await run.step("keep-verdict", lambda: self._records.end(request, council, bill), bool)
         seconds = await run.step("seconds", lambda: _since(snapshot.began), float)
-        cast = sum(1 for ballot in council.ballots if ballot.order)
-        summary = formatting.footer(snapshot, bill, len(council.answers), cast, seconds, say)
-        yield Notice(f"{summary} · {say('council.number', run=run.id[-ALIAS:])}")
-        yield _detail_choices(run.id, council, say)
+        ballots_cast = sum(1 for ballot in council.ballots if ballot.order)
+        summary = formatting.footer(snapshot, bill, len(council.answers), ballots_cast, seconds, say)
+        yield Notice(f"{summary} · {say('council.number', run=run.id[-ALIAS_CHARS:])}")
+        yield _detail_buttons(run.id, council, say)
 
     async def _remember(self, run: Run, council: Deliberation, say: Words) -> None:
         session = council.snapshot.session
@@ -191,7 +190,7 @@ class Asking:
                 run.id,
                 # The current text: the asker may have changed it while a crash had interrupted the run.
                 run.request.text.strip() or council.snapshot.question,
-                records.remembered(council, say("council.dissent")),
+                records.follow_up_text(council, say("council.dissent")),
             )
 
 
@@ -200,38 +199,40 @@ async def _since(began: float) -> float:
 
 
 def _initial_notices(snapshot: Snapshot, guess: Estimate, say: Words) -> list[Notice]:
-    """What people should know before it begins: the cost, and a warning about the demo model."""
+    """Notices before the first answer: the estimated cost, and a warning about the demo model."""
     sentences = [say("council.demo")] if snapshot.demo else []
     if guess.usd:
         about = say("council.about", cost=formatting.dollars(guess.usd, say), calls=guess.calls)
-        sentences.append(" ".join([about, *_uncounted(guess, say)]))
+        sentences.append(" ".join([about, *_unpriced_sentences(guess, say)]))
     if snapshot.most is not None and float(guess.usd) > snapshot.most:
         sentences.append(say("council.over_cap", most=formatting.dollars(Decimal(str(snapshot.most)), say)))
     return [Notice(text) for text in sentences]
 
 
-def _question(
+def _cost_question_for(
     snapshot: Snapshot, guess: Estimates, options: Mapping[str, OptionValue], say: Words
 ) -> CostQuestion:
     """The question about the cost, with its options: as requested, cheaper, or not at all."""
     cost = formatting.dollars(guess.asked.usd, say)
-    ways = [[say("council.go_on", cost=cost), _line(snapshot, options, snapshot.level), snapshot.level]]
+    offers = [
+        [say("council.go_on", cost=cost), _command_line(snapshot, options, snapshot.level), snapshot.level]
+    ]
     for level, cheaper in guess.cheaper:
         label = say(f"council.ask_{level}", cost=formatting.dollars(cheaper.usd, say))
-        ways.append([label, _line(snapshot, options, level), level])
-    ways.append([say("council.leave"), "", ""])
+        offers.append([label, _command_line(snapshot, options, level), level])
+    offers.append([say("council.leave"), "", ""])
     limit = say("council.usd", n=dollars(Decimal(str(snapshot.ask_above))))
     lines = [say("council.would_cost", cost=cost, calls=guess.asked.calls, limit=limit)]
-    lines += _uncounted(guess.asked, say)
-    return CostQuestion(say("council.estimate"), " ".join(lines), say("council.go_on_how"), ways)
+    lines += _unpriced_sentences(guess.asked, say)
+    return CostQuestion(say("council.estimate"), " ".join(lines), say("council.go_on_how"), offers)
 
 
-def _uncounted(guess: Estimate, say: Words) -> list[str]:
+def _unpriced_sentences(guess: Estimate, say: Words) -> list[str]:
     """A sentence about the models whose prices are not known."""
     return [say("council.uncounted", models=", ".join(guess.unpriced))] if guess.unpriced else []
 
 
-def _line(snapshot: Snapshot, options: Mapping[str, OptionValue], level: Level) -> str:
+def _command_line(snapshot: Snapshot, options: Mapping[str, OptionValue], level: Level) -> str:
     """The command line that asks the same again, without asking about the cost."""
     parts = ["/council ask --yes", f"--level {level}"]
     if snapshot.research:
@@ -244,9 +245,9 @@ def _line(snapshot: Snapshot, options: Mapping[str, OptionValue], level: Level) 
     return " ".join([*parts, "--", snapshot.question])
 
 
-def _detail_choices(run: str, council: Deliberation, say: Words) -> Choices:
-    """Buttons that show all details."""
-    alias = run[-ALIAS:]
+def _detail_buttons(run: str, council: Deliberation, say: Words) -> Choices:
+    """Buttons that show the answers, ballots, key and research, and export the council."""
+    alias = run[-ALIAS_CHARS:]
     parts = ["answers"]
     if council.ballots:
         parts += ["ballots", "key"]
