@@ -32,7 +32,7 @@ from bot.works.script import analysis, likeness
 from bot.works.script.analysis import Analysis, Card
 from bot.works.script.export import fountain as written
 from bot.works.script.model import Script, script
-from bot.works.script.report_events import reported
+from bot.works.script.report_events import report_events
 from bot.works.script.scene_search import SceneSearch
 from bot.works.script.tools import ScriptTools
 
@@ -113,7 +113,7 @@ def figures() -> Iterator[Figure]:
         f"a report of {SCENES:,} scenes, with its pictures",
     ):
         began = time.process_time()
-        reported(long, "", words("en"))
+        report_events(long, "", words("en"))
         spent = time.process_time() - began
         yield Figure(f"{label}, processor", f"{spent:.1f} s", "≤ 3 s", "", spent <= 3)
     yield draft()
@@ -276,7 +276,9 @@ def draft() -> Figure:
     for n in range(CHANGED):
         scenes[n * step + 1] += "\n\nA line that was not there before."
     now = script(fountain("\n\nINT. ".join(scenes)))
-    cards = {analysis.key(scene): analysis.body_of_card(Card("A card.")) for scene in before.scenes}
+    cards = {
+        analysis.card_key(scene.content): analysis.body_of_card(Card("A card.")) for scene in before.scenes
+    }
     paid = len(analysis.from_findings(now, cards).missing)
     return Figure(
         f"a draft with {CHANGED} changed scenes of {OF} pays for",

@@ -21,13 +21,13 @@ COMPLETIONS: Final = 25
 
 _FILES = Argument("paths", "verbs.arg_paths", many=True, completes="path")
 _SCRIPT = Argument("script", "verbs.arg_script", required=False, completes="script")
-_OF_SCRIPT = Option("script", "verbs.option_script", completes="script")
+_SCRIPT_OPTION = Option("script", "verbs.option_script", completes="script")
 _VISIBLE = Option("visible", "verbs.option_visible", choices=("me", "thread", "space"))
 _TIER = Option("tier", "verbs.option_tier", choices=("quick", "standard", "deep"))
 _TOOLS = Option("tools", "verbs.option_tools", choices=("auto", "on", "off"))
 _MAX_TOOLS = Option("max-tools", "verbs.option_max_tools", "number", most=30)
 _TITLE = Option("title", "verbs.option_script_title", most=200)
-_ANYWAY = Option("yes", "verbs.option_yes_replace", "flag")
+_YES = Option("yes", "verbs.option_yes_replace", "flag")
 _DRAFT = Option("draft", "verbs.option_draft", "number", most=999_999)
 _FORMAT = Option("as", "verbs.option_as", choices=("fountain", "markdown", "csv"))
 
@@ -36,7 +36,7 @@ _verb = partial(Verb, "script")
 
 VERBS: tuple[Verb, ...] = (
     _verb("add", "ferry.fdx --visible thread", _FILES, (_VISIBLE, _TITLE), background=True),
-    _verb("replace", "ferry-2.fdx", _FILES, (_OF_SCRIPT, _TITLE, _ANYWAY), background=True),
+    _verb("replace", "ferry-2.fdx", _FILES, (_SCRIPT_OPTION, _TITLE, _YES), background=True),
     _verb("remove", "The Last Ferry", Argument("script", "verbs.arg_script", completes="script")),
     _verb("share", "The Last Ferry --visible space", _SCRIPT, (_VISIBLE,)),
     _verb(
@@ -44,7 +44,7 @@ VERBS: tuple[Verb, ...] = (
         "How does Anna change over the script?",
         Argument("question", "verbs.arg_question", most=4_000),
         (
-            _OF_SCRIPT,
+            _SCRIPT_OPTION,
             _TIER,
             Option(
                 "intent",
@@ -64,22 +64,24 @@ VERBS: tuple[Verb, ...] = (
         "brainstorm",
         "What could the storm cost them?",
         Argument("about", "verbs.arg_idea_about", most=4_000),
-        (_OF_SCRIPT, _TIER, _TOOLS, _MAX_TOOLS),
+        (_SCRIPT_OPTION, _TIER, _TOOLS, _MAX_TOOLS),
         ordered=True,
         asks=True,
     ),
     _verb("ideas", "The Last Ferry", _SCRIPT, (PRIVATE,)),
-    _verb("drop", "3", Argument("idea", "verbs.arg_idea", most=20, terse=True), (_OF_SCRIPT,)),
+    _verb("drop", "3", Argument("idea", "verbs.arg_idea", most=20, terse=True), (_SCRIPT_OPTION,)),
     _verb("drafts", "The Last Ferry", _SCRIPT, (PRIVATE,)),
     _verb(
         "compare",
         '1 3 --script "The Last Ferry"',
         Argument("drafts", "verbs.arg_drafts", required=False, most=40, terse=True),
-        (_OF_SCRIPT, PRIVATE),
+        (_SCRIPT_OPTION, PRIVATE),
     ),
     _verb("list", personal=True),
     _verb("scenes", "The Last Ferry", _SCRIPT, (PRIVATE,)),
-    _verb("scene", "12", Argument("scene", "verbs.arg_scene", most=300, terse=True), (_OF_SCRIPT, PRIVATE)),
+    _verb(
+        "scene", "12", Argument("scene", "verbs.arg_scene", most=300, terse=True), (_SCRIPT_OPTION, PRIVATE)
+    ),
     _verb(
         "report", "The Last Ferry", _SCRIPT, (Option("character", "verbs.option_character", most=80), PRIVATE)
     ),
@@ -139,7 +141,7 @@ def make(resources: Resources, runs: Runs) -> Work:
 
 
 async def _titles(resources: Resources, typed: Typed) -> list[str]:
-    """The titles of the scripts that the person may read anywhere."""
+    """Completions: the titles of scripts that the person may read."""
     from bot.retrieval.titles import completed
     from storage.scripts import Reader
 
@@ -148,7 +150,7 @@ async def _titles(resources: Resources, typed: Typed) -> list[str]:
 
 
 async def _knows(resources: Resources, request: Request) -> bool:
-    """Whether the question is about the screenplay to which it would go."""
+    """Whether the question is about the script that `script ask` would answer from."""
     from bot.works.script.answer import knows
     from bot.works.script.catalogue import Catalogue, reader
 

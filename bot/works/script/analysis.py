@@ -37,14 +37,15 @@ SCENE_CHARS: Final = 12_000
 WHOLE_CHARS: Final = 80_000
 """The maximum length of all cards together from which the model sums up the script."""
 CHARACTERS: Final = 12
-"""How many characters, those who speak in the most scenes, are named to the model that sums up the script."""
+"""How many main characters are named to the model that sums up the script."""
 CARD_WORDS, WHOLE_WORDS = 80, 1_500
-"""The words of a reply for which there is room."""
+"""The words for which a card, and the analysis of the whole, have room."""
 
 _log = logging.getLogger(__name__)
 
 WHOLE: Final = "whole"
-_CHARS: Final = 600
+"""The key under which the analysis of the whole script is stored."""
+_TEXT_CHARS: Final = 600
 """The maximum length of one text in the analysis."""
 
 
@@ -86,6 +87,8 @@ class Thread:
 
 @dataclass(frozen=True, slots=True)
 class Whole:
+    """The analysis of the whole script."""
+
     acts: list[Act] = field(default_factory=list)
     characters: list[CharacterSheet] = field(default_factory=list)
     threads: list[Thread] = field(default_factory=list)
@@ -93,7 +96,10 @@ class Whole:
 
 @dataclass(frozen=True, slots=True)
 class Analysis:
-    """The present analysis of one script. `whole` may belong to an earlier draft, which `current` tells."""
+    """The analysis of one script as far as it exists.
+
+    `missing` are the contents of scenes without a card. `current` is False if `whole` is of an earlier draft.
+    """
 
     cards: dict[str, Card]
     missing: tuple[str, ...]
@@ -114,18 +120,18 @@ class Analysis:
         return not self.missing and self.current
 
 
-def key(scene: Scene) -> str:
-    """The key under which a scene's card is stored."""
-    return f"scene:{scene.content}"
+def card_key(content: str) -> str:
+    """The key under which the card of a scene with this content is stored."""
+    return f"scene:{content}"
 
 
 def from_findings(script: Script, findings: Mapping[str, str]) -> Analysis:
     """The stored analysis of a script, from bodies by their keys."""
     contents = dict.fromkeys(scene.content for scene in script.scenes)
     cards = {
-        content: Card(**json.loads(findings[f"scene:{content}"]))
+        content: Card(**json.loads(findings[card_key(content)]))
         for content in contents
-        if f"scene:{content}" in findings
+        if card_key(content) in findings
     }
     missing = tuple(content for content in contents if content not in cards)
     if WHOLE not in findings:
@@ -177,15 +183,12 @@ def basis(script: Script) -> str:
 
 
 def _short(text: str) -> str:
-    return " ".join(text.split())[:_CHARS]
+    return " ".join(text.split())[:_TEXT_CHARS]
 
 
 @dataclass(frozen=True, slots=True)
 class BackgroundAnalysis:
-    """The inner verb "analysed", a background run that `begin` starts.
-
-    `_embeds`: an embedder is configured.
-    """
+    """The inner verb "analysed", a background run that `begin` starts. `_embeds`: an embedder is configured."""
 
     _catalogue: Catalogue
     _models: Models
@@ -204,7 +207,7 @@ class BackgroundAnalysis:
         """Start a run that analyses the script. Returns whether there is a model for it."""
 
         async def able() -> bool:
-            return self._able(self._models.with_roles(await self._roles(run.request)))
+            return self._has_model(self._models.with_roles(await self._roles(run.request)))
 
         analysable = await run.step(f"{key}-able", able, bool)
         if analysable or self._embeds:
@@ -213,7 +216,7 @@ class BackgroundAnalysis:
         return analysable
 
     async def catch_up(self, run: Run, script: str) -> None:
-        """Start a run that makes the missing vectors after the embedder was unavailable."""
+        """Start a run that makes only the missing vectors."""
         options: dict[str, OptionValue] = {"script": script, "cards": False}
         await run.begin("catch-up", "analysed", options=options, line=f"script:{script}")
 
@@ -221,22 +224,20 @@ class BackgroundAnalysis:
         """The stored analysis of a script, as far as it exists."""
         return from_findings(script, await self._catalogue.rows.findings(asker, row.id))
 
-    def _able(self, models: Models) -> bool:
+    def _has_model(self, models: Models) -> bool:
         if self.off:
             return False
         capabilities = models.capabilities(ROLE)
         return capabilities is not None and not capabilities.demo
 
     async def run(self, run: Run) -> AsyncGenerator[Event, None]:
-        """Make the vectors that the scenes lack; then make the missing cards (unless `cards` is off), and sum up the
-        script from all cards.
-        """
+        """Make the missing vectors and, unless the option `cards` is off, the missing cards; then sum up all cards."""
         asker, id = reader(run.request), str(run.request.options["script"])
         try:
             _, opened = await self._open(asker, id)
             await self._likeness.learn(asker, id, opened)
         except UserError as error:  # the next question makes up for it
-            _log.info("script %s has not all its vectors: %s", id, error)
+            _log.info("script %s lacks some vectors: %s", id, error)
         if run.request.options.get("cards") is False:
             yield Answered()
             return
@@ -245,7 +246,7 @@ class BackgroundAnalysis:
             row, opened = await self._open(asker, id)
             return list((await self.of(asker, row, opened.script)).missing)
 
-        async def still_there(content: str) -> bool:
+        async def is_current(content: str) -> bool:
             _, opened = await self._open(asker, id)
             return any(scene.content == content for scene in opened.script.scenes)
 
@@ -254,7 +255,7 @@ class BackgroundAnalysis:
         )
         try:
             for content in await run.step("scenes", missing, list[str]):
-                if not await run.step(f"there-{content}", partial(still_there, content), bool):
+                if not await run.step(f"there-{content}", partial(is_current, content), bool):
                     continue  # there is a newer draft, whose own run comes after this one
                 prompt = await self._scene_prompt(asker, id, content)
                 try:
@@ -264,9 +265,7 @@ class BackgroundAnalysis:
                     if error.key not in ("model.format", "model.refusal"):
                         raise
                     card = Card()
-                await self._catalogue.rows.put_finding(
-                    asker.space, id, f"scene:{content}", body_of_card(card)
-                )
+                await self._catalogue.rows.put_finding(asker.space, id, card_key(content), body_of_card(card))
             row, opened = await self._open(asker, id)
             if not (await self.of(asker, row, opened.script)).missing:
                 whole_script = await models.json(
@@ -274,10 +273,10 @@ class BackgroundAnalysis:
                 )
                 body = body_of_whole(whole_script, opened.script)
                 await self._catalogue.rows.put_finding(asker.space, id, WHOLE, body)
-                keys = [WHOLE, *map(key, opened.script.scenes)]
+                keys = [WHOLE, *(card_key(scene.content) for scene in opened.script.scenes)]
                 await self._catalogue.rows.retain_findings(asker.space, id, keys)
         except UserError as error:
-            _log.info("script %s is not analysed to its end: %s", id, error)
+            _log.info("the analysis of script %s is incomplete: %s", id, error)
         yield Answered()  # this run shows nothing
 
     async def _open(self, asker: Reader, id: str) -> tuple[ScriptRow, OpenScript]:
@@ -294,9 +293,9 @@ class BackgroundAnalysis:
         return _prompt(system, user, CARD_WORDS)
 
     async def _whole_prompt(self, asker: Reader, row: ScriptRow, opened: OpenScript) -> Prompt:
-        script, analysed = opened.script, await self.of(asker, row, opened.script)
+        script, analysis = opened.script, await self.of(asker, row, opened.script)
         cards = "\n".join(
-            f"Scene {scene.number}: {scene.heading.text}. {analysed.card(scene)}" for scene in script.scenes
+            f"Scene {scene.number}: {scene.heading.text}. {analysis.card(scene)}" for scene in script.scenes
         )
         names = ", ".join(presence.name for presence in report(script).presences[:CHARACTERS])
         prompts = await self._prompts.texts(asker.space, ("script_whole",))

@@ -1,4 +1,4 @@
-"""Answers a question to a script: decides what is wanted, looks things up, answers, and checks each quotation.
+"""Answers a question about a script: decides the intent, looks things up, answers, and checks each quotation.
 
 A model looks scenes up with tools and answers from the results, or it answers from what the prompt says about the
 script. Without a model the nearest scenes are quoted.
@@ -12,6 +12,7 @@ from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import aclosing
 from dataclasses import dataclass
 from functools import partial
+from json import dumps
 from typing import TYPE_CHECKING, Final
 
 from bot import untrusted
@@ -30,10 +31,10 @@ from bot.words import Words, words
 from bot.work import Run
 from bot.works.script.catalogue import Catalogue, reader
 from bot.works.script.prompts import ScriptPrompts
-from bot.works.script.question import INTENTS, Intent, Snapshot, by_keywords, scene_named, with_tools
+from bot.works.script.question import INTENTS, Intent, Snapshot, by_keywords, scene_named, uses_tools
 from bot.works.script.quotations import QuotationGate
 from bot.works.script.tools import ScriptTools
-from bot.works.script.work import numbered, scene_title
+from bot.works.script.work import find_scene, scene_title
 
 if TYPE_CHECKING:
     from bot.conversation import Conversations
@@ -51,32 +52,29 @@ BRAINSTORM: Final = "brainstorm"
 """The verb whose answer consists of ideas, which are stored."""
 CHARS_PER_TOKEN: Final = 4
 """The factor from the tier's tokens to the number of characters that all tools of one answer may return."""
-KNOWN: Final = 0.5
+LEAST_COVERAGE: Final = 0.5
 """The share of a question's words, weighted by rarity, that one scene must contain for the question to be about it."""
-LINKED: Final = 5
+SCENE_BUTTONS: Final = 5
 """The maximum number of scenes in an answer that get a button."""
 MOST_IDEAS: Final = 30
 """How many stored ideas, the newest, a brainstorm's prompt lists."""
-QUOTED: Final = 3
+QUOTED_SCENES: Final = 3
 """How many scenes an answer without a model quotes."""
 QUOTED_CHARS: Final = 500
 """The maximum length of each quotation."""
-_NAMED: Final = re.compile(r"\b(?:scenes?|cenas?)\s+#?(\d{1,5})\b", re.IGNORECASE)
+_SCENE_NUMBER: Final = re.compile(r"\b(?:scenes?|cenas?)\s+#?(\d{1,5})\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
 class IntentReply:
-    """The form of the small model's reply."""
+    """The small model's reply."""
 
     intent: Intent
 
 
 @dataclass(frozen=True, slots=True)
 class ScriptQuestions:
-    """The verb "ask", and "brainstorm", which stores the ideas of its answer.
-
-    `_roles`: the models that a place has chosen.
-    """
+    """The verbs "ask" and "brainstorm". `_roles` returns the models that a place has chosen, by role."""
 
     _catalogue: Catalogue
     _ideas: Ideas
@@ -100,14 +98,14 @@ class ScriptQuestions:
             yield notice
         if analysis.cards and not analysis.done:
             yield Notice(say("script.half_analysed"))
-        like = partial(self._likeness.of, asker, row.id, opened)
+        cosines = partial(self._likeness.cosines, asker, row.id, opened)
         models = self._models.with_roles(snapshot.roles)
-        answer = Answer(run, snapshot, opened, analysis, like, say, models, self._config)
+        answer = Answer(run, snapshot, opened, analysis, cosines, say, models, self._config)
         try:
             async with aclosing(answer.events()) as events:
                 async for event in events:
                     yield event
-            if run.request.verb == BRAINSTORM and answer.modelled:
+            if run.request.verb == BRAINSTORM and answer.written_by_model:
                 async with aclosing(self._ideas.keep(run, row, "".join(answer.shown), say)) as events:
                     async for event in events:
                         yield event
@@ -126,17 +124,17 @@ class ScriptQuestions:
         focus = await self._catalogue.rows.focus(asker)
         scene = focus[1] if focus and focus[0] == row.id else 0
         scene = scene if scene <= len(opened.script.scenes) else 0
-        named = scene_named(question)
-        if named.isdigit() or (
-            named and sum(scene.label.lower() == named for scene in opened.script.scenes) == 1
+        scene_label = scene_named(question)
+        if scene_label.isdigit() or (
+            scene_label and sum(scene.label.lower() == scene_label for scene in opened.script.scenes) == 1
         ):
-            scene = numbered(opened.script, named).number
+            scene = find_scene(opened.script, scene_label).number
         follows = bool(options.get(FOLLOW_UP))
         conversation = await self._conversations.of(request, question, config.memory, follows=follows)
         history = conversation.exchanges
         languages = list(dict.fromkeys([opened.search.language, "en", "pt"]))
         language = detect_question(question, languages) or request.locale.split("-")[0]
-        if history and not _goes_on(question, history[-1][0], language):
+        if history and not _continues(question, history[-1][0], language):
             history = []
         ideas: list[str] = []
         if request.verb == BRAINSTORM:
@@ -145,7 +143,10 @@ class ScriptQuestions:
         roles = await self._roles(request)
         models = self._models.with_roles(roles)
         capabilities, answerer = models.capabilities("answerer"), models.describe("answerer")
-        hinted, calls = str(options.get("intent") or "").upper().replace("-", "_"), options.get("max-tools")
+        requested_intent, calls = (
+            str(options.get("intent") or "").upper().replace("-", "_"),
+            options.get("max-tools"),
+        )
         texts = await self._prompts.texts(asker.space, ("script", "script_evidence", "script_intent"))
         return Snapshot(
             question=question,
@@ -155,7 +156,7 @@ class ScriptQuestions:
             tier=str(options.get("tier") or "standard"),
             tools=str(options.get("tools") or "auto"),
             calls=int(calls) if isinstance(calls, int | float) else config.calls,
-            intent=hinted if hinted in INTENTS else by_keywords(question) or "",
+            intent=requested_intent if requested_intent in INTENTS else by_keywords(question) or "",
             scene=scene,
             session=conversation.session,
             answerer=answerer,
@@ -174,28 +175,28 @@ class ScriptQuestions:
 def knows(opened: OpenScript, question: str, *, reads: bool) -> bool:
     """Whether a question is about the script: it names a scene, a character or the title, or shares a scene's words.
 
-    `reads`: a model answers; then questions about the whole, such as its structure, count too.
+    With `reads` (a model answers) questions about the whole script, such as its structure, count too.
     """
-    made, scene = opened.script, scene_named(question)
-    if scene and any(scene in (str(each.number), each.label.lower()) for each in made.scenes):
+    script, scene = opened.script, scene_named(question)
+    if scene and any(scene in (str(each.number), each.label.lower()) for each in script.scenes):
         return True
-    said = set(re.findall(r"\w+", question.upper()))
-    names = (name for name in (made.title, *made.characters) if opened.search.terms(name))
-    if any(said.issuperset(re.findall(r"\w+", name.upper())) for name in names):
+    question_words = set(re.findall(r"\w+", question.upper()))
+    names = (name for name in (script.title, *script.characters) if opened.search.terms(name))
+    if any(question_words.issuperset(re.findall(r"\w+", name.upper())) for name in names):
         return True
     if reads and by_keywords(question) == "GLOBAL_QUESTION":
         return True
-    return opened.search.coverage(question) >= KNOWN
+    return opened.search.coverage(question) >= LEAST_COVERAGE
 
 
-def _goes_on(question: str, before: str, language: str) -> bool:
-    """Whether the question continues the previous one; otherwise a new topic begins, and the prompt has no history."""
+def _continues(question: str, before: str, language: str) -> bool:
+    """Whether the question continues the previous one, `before`, rather than beginning a new topic."""
     shared = set(content_terms(question, language)).intersection(content_terms(before, language))
     return bool(shared) or leans(question, before, [language], confident=False)
 
 
 class Answer:
-    """One answer. `shown` is its text so far; `modelled` says that a model has written all of it."""
+    """One answer. `shown` is its text so far; `written_by_model`: a model has written all of it."""
 
     def __init__(
         self,
@@ -203,7 +204,7 @@ class Answer:
         snapshot: Snapshot,
         opened: OpenScript,
         analysis: Analysis,
-        like: Callable[[str], Awaitable[Floats | None]],
+        cosines: Callable[[str], Awaitable[Floats | None]],
         say: Words,
         models: Models,
         config: ScriptConfig,
@@ -212,15 +213,15 @@ class Answer:
         self._snapshot = snapshot
         self._script = opened.script
         self._search = opened.search
-        self._like = like
-        tools = ScriptTools(snapshot.script, opened.script, opened.search, analysis, like)
+        self._cosines = cosines
+        tools = ScriptTools(snapshot.script, opened.script, opened.search, analysis, cosines)
         self._prompts = ScriptPrompts(snapshot, opened, analysis, tools, config, say)
         self._say = say
         self._models = models
         self._config = config
         self._gate = QuotationGate(opened.quotations, say("script.not_quoted"))
         self.shown: list[str] = []
-        self.modelled = False
+        self.written_by_model = False
 
     async def events(self) -> AsyncGenerator[Event, None]:
         """The answer, and buttons for the scenes that it names."""
@@ -229,19 +230,21 @@ class Answer:
                 async with aclosing(self._by_model()) as events:
                     async for event in events:
                         yield event
-                self.modelled = True
+                self.written_by_model = True
             except UserError as error:
                 yield self._failed(error)
-            if rest := self._gate.finish():
-                self.shown.append(rest)
-                yield Text(rest)
-            self.modelled = self.modelled and "".join(self.shown).strip() != ""
+            if pending := self._gate.finish():
+                self.shown.append(pending)
+                yield Text(pending)
+            self.written_by_model = self.written_by_model and "".join(self.shown).strip() != ""
         if not "".join(self.shown).strip():
             async with aclosing(self._by_code()) as events:
                 async for event in events:
                     yield event
-        named = dict.fromkeys(int(match[1]) for match in _NAMED.finditer("".join(self.shown)))
-        numbers = [number for number in named if 1 <= number <= len(self._script.scenes)][:LINKED]
+        scene_numbers = dict.fromkeys(int(match[1]) for match in _SCENE_NUMBER.finditer("".join(self.shown)))
+        numbers = [number for number in scene_numbers if 1 <= number <= len(self._script.scenes)][
+            :SCENE_BUTTONS
+        ]
         if numbers:
             alias, say = self._snapshot.alias, self._say
             choices = [
@@ -252,7 +255,7 @@ class Answer:
     async def _by_model(self) -> AsyncGenerator[Event, None]:
         snapshot, say = self._snapshot, self._say
         intent = await self._intent()
-        tools = with_tools(snapshot.question, intent, focus=snapshot.scene > 0, choice=snapshot.tools)
+        tools = uses_tools(snapshot.question, intent, focus=snapshot.scene > 0, choice=snapshot.tools)
         prompt = self._prompts.question(intent, tools=tools)
         if tools:
             tokens = self._config.tokens(snapshot.tier)
@@ -265,14 +268,14 @@ class Answer:
                 self._models, self._run, prompt, step="look", limits=limits, plan=self._plan, closing=False
             )
             yield Status(say("script.looking", model=snapshot.answerer))
-            pieces_said: list[str] = []
+            answer_pieces: list[str] = []
             async with aclosing(loop.events()) as pieces:
                 async for piece in pieces:
                     if isinstance(piece, Status):
                         yield piece
                     else:
-                        pieces_said.append(piece)
-            if not loop.tool_results and (text := self._checked("".join(pieces_said))):
+                        answer_pieces.append(piece)
+            if not loop.tool_results and (text := self._checked("".join(answer_pieces))):
                 yield Text(text)  # it needed no tools: its whole text is the answer
             if loop.error is not None and not loop.tool_results:
                 raise loop.error
@@ -301,9 +304,7 @@ class Answer:
         return shown
 
     async def _intent(self) -> Intent:
-        """The intent from the option or the keywords, or else from a small model; without one, a question about the
-        whole.
-        """
+        """The intent from the option or the keywords, or else from a small model; a default without one."""
         snapshot = self._snapshot
         if intent := next((intent for intent in INTENTS if intent == snapshot.intent), None):
             return intent
@@ -321,8 +322,6 @@ class Answer:
 
     async def _plan(self) -> list[ToolCall]:
         """The lookups for a model that cannot ask for them."""
-        from json import dumps
-
         snapshot = self._snapshot
         calls = [ToolCall("plan-search", "search_script", dumps({"query": snapshot.question}))]
         if snapshot.scene:
@@ -343,8 +342,8 @@ class Answer:
         scenes = [] if brainstorm else await self._nearest_scenes()
         if not scenes:
             creative = brainstorm or snapshot.intent in ("BRAINSTORM", "LOCAL_EDIT")
-            lacking = creative and not snapshot.reads
-            self.shown.append(say("script.needs_model" if lacking else "script.nothing"))
+            needs_model = creative and not snapshot.reads
+            self.shown.append(say("script.needs_model" if needs_model else "script.nothing"))
             yield Text(self.shown[-1])
             return
         yield Notice(
@@ -364,12 +363,12 @@ class Answer:
         If the question names a scene, that one comes first.
         """
         question, focus = self._snapshot.question, self._snapshot.scene
-        ranked = partial(self._search.ranked, question, QUOTED)
+        ranked = partial(self._search.ranked, question, QUOTED_SCENES)
         scenes = [scene for _, scene in await asyncio.to_thread(ranked)]
-        if scenes and (cosines := await self._like(question)) is not None:
+        if scenes and (cosines := await self._cosines(question)) is not None:
             # Some scene is always the nearest: if no word of the question occurs, none is quoted.
             scenes = [scene for _, scene in await asyncio.to_thread(ranked, cosines=cosines)]
         if focus and scene_named(question):
-            named = self._script.scenes[focus - 1]
-            scenes = [named, *(scene for scene in scenes if scene is not named)][:QUOTED]
+            focus_scene = self._script.scenes[focus - 1]
+            scenes = [focus_scene, *(scene for scene in scenes if scene is not focus_scene)][:QUOTED_SCENES]
         return scenes

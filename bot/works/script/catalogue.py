@@ -32,13 +32,13 @@ MOST_NAMED: Final = 10
 
 
 def reader(request: Request) -> Reader:
-    """The person who reads, and the place: they decide which scripts may be read."""
+    """The person and the place of a request, which decide which scripts may be read."""
     place = request.place
     return Reader(place.space, request.author.id, place.platform, place.channel, place.thread)
 
 
 def visibility(request: Request) -> Visibility:
-    """The people who may read a script, by the request's option; by default those in the thread."""
+    """Who may read a script, by the request's option `visible`; by default the people in the thread."""
     chosen = str(request.options.get("visible") or "thread")
     return next((visibility for visibility in VISIBILITIES if visibility == chosen), "me")
 
@@ -49,7 +49,7 @@ def body_of(screenplay: Screenplay) -> str:
 
 
 class OpenScript:
-    """A script as the run `run` has stored it; its search and its check of quotations are made on first use."""
+    """A script as stored by the run `run`; its search and its quotations are made on first use."""
 
     def __init__(self, run: str, script: Script) -> None:
         self.run = run
@@ -73,9 +73,7 @@ class Catalogue:
         self._opening = asyncio.Lock()
 
     def drop(self, space: str) -> None:
-        """Close the scripts of the space, "" for all spaces. Others may also be closed, and are opened again when
-        needed.
-        """
+        """Close all scripts, also those of other spaces; they are opened again when needed."""
         self._open.clear()
 
     async def resolve(self, asker: Reader, name: str = "") -> ScriptRow:
@@ -87,7 +85,7 @@ class Catalogue:
         if not rows:
             raise UserError("script.none")
         if not name.strip():
-            return await self._of_thread(asker, rows)
+            return await self._default(asker, rows)
         typed, plain = name.strip(), normal(name)
         for matches in (
             [row for row in rows if typed in (row.id, row.alias)],
@@ -97,23 +95,21 @@ class Catalogue:
             if len(matches) == 1:
                 return matches[0]
             if matches:
-                raise UserError("script.several", name=typed[:80], names=listed(matches))
+                raise UserError("script.several", name=typed[:80], names=title_list(matches))
         raise UserError("script.no_such", name=typed[:80])
 
-    async def _of_thread(self, asker: Reader, rows: Sequence[ScriptRow]) -> ScriptRow:
+    async def _default(self, asker: Reader, rows: Sequence[ScriptRow]) -> ScriptRow:
         focus = await self.rows.focus(asker)
         if focus and (row := next((row for row in rows if row.id == focus[0]), None)):
             return row
         # Others can read the answer here, so scripts that only their owner may read are neither mentioned nor chosen,
         # unless named.
-        open_to_all = [row for row in rows if row.visibility != "me"]
-        if len(open_to_all) == 1:
-            return open_to_all[0]
-        raise (
-            UserError("script.which", names=listed(open_to_all))
-            if open_to_all
-            else UserError("script.name_it")
-        )
+        shared = [row for row in rows if row.visibility != "me"]
+        if len(shared) == 1:
+            return shared[0]
+        if shared:
+            raise UserError("script.which", names=title_list(shared))
+        raise UserError("script.name_it")
 
     async def read(self, asker: Reader, row: ScriptRow) -> Script:
         """The present script. Raises UserError if it has been removed."""
@@ -124,14 +120,14 @@ class Catalogue:
         if number == row.draft:
             return await self.read(asker, row)
         if (body := await self.rows.former(asker, row.id, number)) is None:
-            kept = ", ".join(str(each.draft) for each in reversed(await self.rows.drafts(asker, row.id)))
-            raise UserError("script.no_draft", number=number, title=row.title, kept=kept)
+            numbers = ", ".join(str(draft.draft) for draft in reversed(await self.rows.drafts(asker, row.id)))
+            raise UserError("script.no_draft", number=number, title=row.title, kept=numbers)
         return await asyncio.to_thread(
             lambda: replace(script(decode_screenplay(json.loads(body))), title=row.title)
         )
 
     async def open(self, asker: Reader, row: ScriptRow, *, questions: bool = True) -> OpenScript:
-        """The present script; with `questions`, also what they need, made in a thread. Raises UserError."""
+        """The present script; with `questions`, its search and quotations are made as well. Raises UserError."""
         async with self._opening:
             opened = self._open.get(row.id)
             if opened is None or opened.run != row.run_id:
@@ -150,7 +146,7 @@ class Catalogue:
             return opened
 
 
-def listed(rows: Sequence[ScriptRow]) -> str:
+def title_list(rows: Sequence[ScriptRow]) -> str:
     """Titles, each with the short id that distinguishes it."""
     names = "; ".join(f"“{row.title}” ({row.alias})" for row in rows[:MOST_NAMED])
     return f"{names} …" if len(rows) > MOST_NAMED else names

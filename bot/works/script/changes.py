@@ -11,9 +11,7 @@ from bot.works.script.model import Scene, Script
 
 _SAME_HEADING: Final = 0.15
 _OTHER_HEADING: Final = 0.5
-"""The minimum share of common words (Dice's coefficient) for two scenes with different headings to count as one scene
-rewritten.
-"""
+"""The minimum shares of common words (Dice's coefficient) of one rewritten scene, with the same and another heading."""
 _COMMON: Final = 40
 """A word in more scenes than this is no reason to compare two of them."""
 
@@ -31,7 +29,7 @@ class Changes:
 
 
 def changes(before: Script, now: Script) -> Changes:
-    """Match scenes by content, in order; then those with the same heading, then any others, the most similar first."""
+    """The changes between two drafts. Scenes are matched by content, then by heading and by similarity of words."""
     by_content: defaultdict[str, list[int]] = defaultdict(list)
     for scene in reversed(before.scenes):
         by_content[scene.content].append(scene.number)
@@ -41,41 +39,42 @@ def changes(before: Script, now: Script) -> Changes:
     matched_old = {number for number, _ in same}
     matched_new = {number for _, number in same}
     old = {scene.number: scene for scene in before.scenes if scene.number not in matched_old}
-    fresh = {scene.number: scene for scene in now.scenes if scene.number not in matched_new}
+    added = {scene.number: scene for scene in now.scenes if scene.number not in matched_new}
     changed: list[tuple[int, int]] = []
-    for _, _, old_number, new_number in sorted(_likenesses(old.values(), fresh.values())):
-        if old_number in old and new_number in fresh:
+    for _, _, old_number, new_number in sorted(_likenesses(old.values(), added.values())):
+        if old_number in old and new_number in added:
             changed.append((old_number, new_number))
-            del old[old_number], fresh[new_number]
-    return Changes(tuple(same), tuple(sorted(changed, key=lambda pair: pair[1])), tuple(old), tuple(fresh))
+            del old[old_number], added[new_number]
+    return Changes(tuple(same), tuple(sorted(changed, key=lambda pair: pair[1])), tuple(old), tuple(added))
 
 
 def _likenesses(before: Iterable[Scene], now: Iterable[Scene]) -> list[tuple[bool, float, int, int]]:
     """Pairs that may be one scene: whether the headings differ, the dissimilarity, and both numbers."""
     words = {scene.number: Counter(scene.text.casefold().split()) for scene in before}
     headings = {scene.number: _heading(scene) for scene in before}
-    holding: defaultdict[str, list[int]] = defaultdict(list)
-    for number, counted in words.items():
-        for word in (*counted, headings[number]):
-            holding[word].append(number)
+    scenes_with: defaultdict[str, list[int]] = defaultdict(list)
+    for number, counts in words.items():
+        for word in (*counts, headings[number]):
+            scenes_with[word].append(number)
     pairs = []
     for scene in now:
-        own, named = Counter(scene.text.casefold().split()), _heading(scene)
+        scene_words, heading = Counter(scene.text.casefold().split()), _heading(scene)
         candidates = {
             number
-            for word in (*own, named)
-            if len(holding.get(word, ())) <= _COMMON
-            for number in holding.get(word, ())
+            for word in (*scene_words, heading)
+            if len(scenes_with.get(word, ())) <= _COMMON
+            for number in scenes_with.get(word, ())
         }
         for number in candidates:
-            other_heading = headings[number] != named
-            shared = sum((own & words[number]).values())
-            likeness = 2 * shared / max(1, own.total() + words[number].total())
+            other_heading = headings[number] != heading
+            shared = sum((scene_words & words[number]).values())
+            likeness = 2 * shared / max(1, scene_words.total() + words[number].total())
             if likeness >= (_OTHER_HEADING if other_heading else _SAME_HEADING):
                 pairs.append((other_heading, -likeness, number, scene.number))
     return pairs
 
 
 def _heading(scene: Scene) -> str:
-    named = scene.heading
-    return f"{named.setting}\x1f{named.place}\x1f{named.time}"
+    """A key for the heading's setting, place and time."""
+    heading = scene.heading
+    return f"{heading.setting}\x1f{heading.place}\x1f{heading.time}"

@@ -16,26 +16,26 @@ from typing import Final
 
 from bot.readers.screenplay.elements import LEFT, RIGHT, SPOKEN, UNPRINTED, Element, Kind, literal, plain
 from bot.readers.screenplay.fountain import is_cue, is_heading, is_transition
-from bot.works.script.length import page_of
+from bot.works.script.length import first_pages
 from bot.works.script.model import Script, speaker
 
 _TITLE_KEY: Final = re.compile(r"[^\s:：][^:：\n]{0,60}")
 _NOTE: Final = re.compile(r"\[(?=\[)")
-_SPECIAL: Final = "!@#=~>."
-"""Characters that would turn a line of action into something else at its beginning."""
+_MARKS: Final = "!@#=~>."
+"""Marks that, at the beginning of a line of action, would turn it into another element."""
 _FORMULA: Final = ("=", "+", "-", "@", "\t", "\r")
 """Beginnings of a cell that a spreadsheet would read as a formula."""
 
 WIDTH: Final = 60
 """The width of a line, in characters."""
-_SET: Final[dict[Kind, tuple[int, int]]] = {
+_FORMATS: Final[dict[Kind, tuple[int, int]]] = {
     "cue": (22, 35),
     "parenthetical": (16, 25),
     "dialogue": (11, 36),
     "lyric": (11, 36),
 }
 """The indent and the width of each kind of element; all others begin at the left and have WIDTH."""
-_BESIDE: Final = 28
+_COLUMN_WIDTH: Final = 28
 """The width of one column of a dual dialogue."""
 
 
@@ -46,8 +46,8 @@ def fountain(script: Script) -> str:
     speech: list[str] = []
     for at, element in enumerate(elements):
         in_speech = element.kind in SPOKEN
-        if speech and (in_speech or (element.kind == "note" and _goes_on(elements, at))):
-            speech += _spoken(element)
+        if speech and (in_speech or (element.kind == "note" and _speech_continues(elements, at))):
+            speech += _speech_lines(element)
             continue
         if speech:
             blocks.append("\n".join(speech))
@@ -55,14 +55,14 @@ def fountain(script: Script) -> str:
         if element.kind == "cue":
             follows = at + 1 < len(elements) and elements[at + 1].kind in SPOKEN
             speech = [_cue(element, followed=follows)]
-        elif text := "\n".join(_paragraph(element)):
+        elif text := "\n".join(_fountain_lines(element)):
             blocks.append(text)
     if speech:
         blocks.append("\n".join(speech))
     return "\n\n".join(blocks) + "\n"
 
 
-def _goes_on(elements: list[Element], at: int) -> bool:
+def _speech_continues(elements: list[Element], at: int) -> bool:
     """Whether the speech continues after the notes at this index."""
     while at < len(elements) and elements[at].kind == "note":
         at += 1
@@ -73,20 +73,20 @@ def _title_page(script: Script) -> str:
     lines: list[str] = []
     for key, text in script.title_page or (("Title", script.title),):
         if _TITLE_KEY.fullmatch(key):
-            first, *rest = _safe(text).split("\n")
-            lines += [f"{key}: {first}".rstrip(), *(f"    {line}" for line in rest)]
+            first, *more_lines = _safe(text).split("\n")
+            lines += [f"{key}: {first}".rstrip(), *(f"    {line}" for line in more_lines)]
     return "\n".join(lines)
 
 
 def _cue(element: Element, *, followed: bool) -> str:
     name = " ".join(_safe(element.text).split())
-    natural = followed and is_cue(name) and name[:1] not in _SPECIAL and not is_heading(name)
+    unmarked = followed and is_cue(name) and name[:1] not in _MARKS and not is_heading(name)
     # Many programs recognise a cue only by its capitals: if the script has no case, they need the mark.
-    natural = natural and any(map(str.isupper, speaker(name)[0]))
-    return f"{'' if natural else '@'}{name}{' ^' if element.dual == RIGHT else ''}"
+    unmarked = unmarked and any(map(str.isupper, speaker(name)[0]))
+    return f"{'' if unmarked else '@'}{name}{' ^' if element.dual == RIGHT else ''}"
 
 
-def _spoken(element: Element) -> list[str]:
+def _speech_lines(element: Element) -> list[str]:
     lines = _safe(element.text).split("\n")
     if element.kind == "note":
         return [f"[[{' '.join(element.text.split())}]]"]
@@ -98,7 +98,7 @@ def _spoken(element: Element) -> list[str]:
     return lines
 
 
-def _paragraph(element: Element) -> Iterator[str]:
+def _fountain_lines(element: Element) -> Iterator[str]:
     """Lines for an element outside a speech."""
     lines = _safe(element.text).split("\n")
     line = " ".join(lines)
@@ -129,7 +129,7 @@ def _paragraph(element: Element) -> Iterator[str]:
 def _action(line: str, *, first: bool) -> str:
     if line.startswith("!"):
         return f"! {line}"
-    if line[:1] in _SPECIAL or (
+    if line[:1] in _MARKS or (
         first and (is_heading(line) or is_cue(line.removesuffix("^").rstrip()) or is_transition(line))
     ):
         return f"!{line}"
@@ -137,7 +137,7 @@ def _action(line: str, *, first: bool) -> str:
 
 
 def _safe(text: str) -> str:
-    """Words without the beginning of a note or of a boneyard, and without emphasis whose mark would begin one."""
+    """The text with the marks of notes and boneyards escaped."""
     safe = _escaped(text)
     return safe if plain(safe) == plain(text) else _escaped(literal(plain(text)))
 
@@ -148,25 +148,27 @@ def _escaped(text: str) -> str:
 
 def markdown(script: Script) -> str:
     """The printed parts, for people to read: a heading for each scene, cues in bold, speech indented."""
-    blocks = [f"# {_line(script.title)}"] if script.title else []
-    blocks += [f"{key}: {_line(plain(text))}" for key, text in script.title_page if key.casefold() != "title"]
-    blocks += [text for element in script.opening if (text := _marked(element, ""))]
+    blocks = [f"# {_one_line(script.title)}"] if script.title else []
+    blocks += [
+        f"{key}: {_one_line(plain(text))}" for key, text in script.title_page if key.casefold() != "title"
+    ]
+    blocks += [text for element in script.opening if (text := _markdown_block(element, ""))]
     for scene in script.scenes:
-        blocks += [text for element in scene.elements if (text := _marked(element, scene.label))]
+        blocks += [text for element in scene.elements if (text := _markdown_block(element, scene.label))]
     return "\n\n".join(blocks) + "\n"
 
 
-def _marked(element: Element, label: str) -> str:
+def _markdown_block(element: Element, label: str) -> str:
     words = element.text
     match element.kind:
         case "note" | "synopsis":
             return ""
         case "section":
-            return f"{'#' * min(element.level, 1)} {_line(words)}"
+            return f"{'#' * min(element.level, 1)} {_one_line(words)}"
         case "heading":
-            return f"## {label}. {_line(words)}"
+            return f"## {label}. {_one_line(words)}"
         case "cue":
-            return f"**{_line(plain(words))}**"
+            return f"**{_one_line(plain(words))}**"
         case "page_break":
             return "---"
         case _ if element.kind in SPOKEN:
@@ -175,7 +177,7 @@ def _marked(element: Element, label: str) -> str:
             return re.sub(r"^(?=[#>~=]|[-+*] |\d+[.)] )", r"\\", words, flags=re.MULTILINE)
 
 
-def _line(text: str) -> str:
+def _one_line(text: str) -> str:
     return " ".join(text.split())
 
 
@@ -187,16 +189,14 @@ def scenes_csv(script: Script) -> str:
         "number", "label", "heading", "setting", "place", "time", "page", "eighths", "counted", "characters",
         "dialogue_words", "action_words", "dual",
     ))  # fmt: skip
-    before = 0
-    for scene in script.scenes:
-        named = scene.heading
+    for scene, page in zip(script.scenes, first_pages(script.scenes), strict=True):
+        heading = scene.heading
         cells = (
-            scene.number, scene.label, named.text, named.setting, named.place, named.time, page_of(before),
+            scene.number, scene.label, heading.text, heading.setting, heading.place, heading.time, page,
             scene.eighths, "yes" if scene.counted else "no", ", ".join(scene.characters), scene.dialogue_words,
             scene.action_words, scene.dual,
         )  # fmt: skip
         rows.writerow([_cell(cell) for cell in cells])
-        before += scene.eighths
     return "\ufeff" + out.getvalue()
 
 
@@ -213,20 +213,20 @@ def page(elements: Iterable[Element]) -> str:
     ):
         speeches = list(group)
         if left_column:
-            blocks += _beside(left_column, speeches if dual == RIGHT else [])
+            blocks += _columns(left_column, speeches if dual == RIGHT else [])
             left_column = []
             if dual == RIGHT:
                 continue
         if dual == LEFT:
             left_column = speeches
         else:
-            blocks += map(_column, speeches)
-    blocks += _beside(left_column, [])
+            blocks += map(_speech_page, speeches)
+    blocks += _columns(left_column, [])
     return "\n\n".join("\n".join(block) for block in blocks)
 
 
 def _speeches(elements: Iterable[Element]) -> Iterator[list[Element]]:
-    """A cue with its speech, or one paragraph."""
+    """The printed elements in groups: each cue with its speech, other elements alone."""
     speech: list[Element] = []
     for element in elements:
         if element.kind in UNPRINTED or element.kind == "page_break":
@@ -239,10 +239,10 @@ def _speeches(elements: Iterable[Element]) -> Iterator[list[Element]]:
         yield speech
 
 
-def _column(speech: Iterable[Element]) -> list[str]:
+def _speech_page(speech: Iterable[Element]) -> list[str]:
     lines: list[str] = []
     for element in speech:
-        indent, width = _SET.get(element.kind, (0, WIDTH))
+        indent, width = _FORMATS.get(element.kind, (0, WIDTH))
         words = plain(element.text)
         if element.kind == "heading":
             words = words.upper()
@@ -256,24 +256,24 @@ def _column(speech: Iterable[Element]) -> list[str]:
     return lines
 
 
-def _beside(left_column: list[list[Element]], right: list[list[Element]]) -> list[list[str]]:
-    """Each speech on the left with the one on its right."""
+def _columns(left_column: list[list[Element]], right: list[list[Element]]) -> list[list[str]]:
+    """Dual dialogue: each speech of the left column beside the one of the right."""
     rows: list[list[str]] = []
-    nobody: list[Element] = []
-    for pair in zip_longest(left_column, right, fillvalue=nobody):
-        columns = [[line for element in speech for line in _narrow(element)] for speech in pair]
+    no_speech: list[Element] = []
+    for pair in zip_longest(left_column, right, fillvalue=no_speech):
+        columns = [[line for element in speech for line in _column_lines(element)] for speech in pair]
         rows.append(
             [
-                f"{first:<{_BESIDE + 4}}{second}".rstrip()
+                f"{first:<{_COLUMN_WIDTH + 4}}{second}".rstrip()
                 for first, second in zip_longest(*columns, fillvalue="")
             ]
         )
     return rows
 
 
-def _narrow(element: Element) -> list[str]:
-    lines = _wrapped(plain(element.text), _BESIDE)
-    return [line.center(_BESIDE).rstrip() for line in lines] if element.kind == "cue" else lines
+def _column_lines(element: Element) -> list[str]:
+    lines = _wrapped(plain(element.text), _COLUMN_WIDTH)
+    return [line.center(_COLUMN_WIDTH).rstrip() for line in lines] if element.kind == "cue" else lines
 
 
 def _wrapped(words: str, width: int) -> list[str]:

@@ -18,12 +18,12 @@ from bot.work import Run
 from bot.works.script.catalogue import Catalogue, reader
 from storage.scripts import IdeaRow, ScriptRow
 
-MOST: Final = 10
+MOST_KEPT: Final = 10
 """The maximum number of stored ideas from one answer."""
 IDEA_CHARS: Final = 2_000
 LISTED: Final = 40
 """The maximum number of ideas in a message; a longer list comes as a file as well."""
-DROPPED: Final = 5
+DROP_BUTTONS: Final = 5
 """How many of the newest ideas get a button that drops them."""
 _ITEM: Final = re.compile(r"^\s{0,3}(?:\*\*)?(?:\d{1,2}[.)]|[-*•])(?:\*\*)?\s+", re.MULTILINE)
 _NUMBERED: Final = re.compile(r"^\s{0,3}(?:\*\*)?\d{1,2}[.)]", re.MULTILINE)
@@ -39,15 +39,15 @@ def in_answer(text: str) -> list[str]:
     )
     starts = list(item.finditer(text))
     if not starts:
-        return [answer] if (answer := _tidy(text)) else []
+        return [answer] if (answer := _one_line(text)) else []
     ideas = []
     for start, after in zip(starts, [*starts[1:], None], strict=True):
         body = text[start.end() : after.start() if after else len(text)]
-        ideas.append(_tidy(re.split(r"\n\s*\n(?=\S)", body, maxsplit=1)[0]))
-    return [idea for idea in ideas if idea][:MOST]
+        ideas.append(_one_line(re.split(r"\n\s*\n(?=\S)", body, maxsplit=1)[0]))
+    return [idea for idea in ideas if idea][:MOST_KEPT]
 
 
-def _tidy(text: str) -> str:
+def _one_line(text: str) -> str:
     return " ".join(text.split())[:IDEA_CHARS]
 
 
@@ -64,10 +64,12 @@ class Ideas:
         )
         numbers = await run.step("keep-ideas", keep, list[int])
         if numbers:
-            named = str(numbers[0]) if len(numbers) == 1 else f"{numbers[0]}–{numbers[-1]}"
-            yield Notice(say("script.ideas_kept", n=len(numbers), numbers=named, title=harmless(row.title)))
+            number_range = str(numbers[0]) if len(numbers) == 1 else f"{numbers[0]}–{numbers[-1]}"
+            yield Notice(
+                say("script.ideas_kept", n=len(numbers), numbers=number_range, title=harmless(row.title))
+            )
 
-    async def listed(self, run: Run) -> AsyncGenerator[Event, None]:
+    async def listing(self, run: Run) -> AsyncGenerator[Event, None]:
         request, say = run.request, words(run.request.locale)
         asker = reader(request)
         row = await self._catalogue.resolve(asker, request.text)
@@ -81,11 +83,11 @@ class Ideas:
         if len(lines) > LISTED:
             yield Text("\n" + say("script.more_ideas", n=len(lines) - LISTED))
             yield Attachment("ideas.md", "text/markdown", "\n".join(lines).encode())
-        own = [idea for idea in ideas if _may_drop(request, row, idea)][-DROPPED:]
-        if own:
+        droppable = [idea for idea in ideas if _may_drop(request, row, idea)][-DROP_BUTTONS:]
+        if droppable:
             yield Choices("", tuple(
                 Choice(say("script.drop_idea", number=idea.number), f"/script drop {idea.id} --script {row.alias}")
-                for idea in own
+                for idea in droppable
             ))  # fmt: skip
 
     async def drop(self, run: Run) -> AsyncGenerator[Event, None]:
@@ -94,7 +96,7 @@ class Ideas:
         asker = reader(request)
 
         # The choice comes first and is stored: after a crash the idea no longer exists.
-        async def droppable() -> tuple[str, int]:
+        async def find_idea() -> tuple[str, int]:
             row = await self._catalogue.resolve(asker, str(request.options.get("script") or ""))
             typed = request.text.strip().strip("#.")
             ideas = await self._catalogue.rows.ideas(asker, row.id)
@@ -105,12 +107,12 @@ class Ideas:
                 raise UserError("script.not_your_idea", number=idea.number)
             return idea.id, idea.number
 
-        async def dropped() -> bool:
+        async def drop_idea() -> bool:
             await self._catalogue.rows.drop_idea(asker.space, idea)
             return True
 
-        idea, number = await run.step("idea", droppable, tuple[str, int])
-        await run.step("drop", dropped, bool)
+        idea, number = await run.step("idea", find_idea, tuple[str, int])
+        await run.step("drop", drop_idea, bool)
         yield Stage("drop", "")
         yield Text(say("script.idea_dropped", number=number))
 

@@ -1,8 +1,4 @@
-"""Imports files as scripts, each in one step of the run: reads it in the parser's process, compares it, and stores or
-reports it.
-
-A draft's changes are found by the content of its scenes.
-"""
+"""Imports files as scripts: reads each in the parser's process, compares it with the stored scripts, and stores it."""
 
 from __future__ import annotations
 
@@ -47,11 +43,10 @@ _ONE_SCRIPT: Final = 1 / 3
 
 
 @dataclass(frozen=True, slots=True)
-class TakenIn:
-    """The result for a file. It contains no words of the script except the title, since the run's steps outlive a
-    deleted script.
+class Outcome:
+    """The outcome for a file. Its only words of the script are the title, since a run's steps outlive a deleted one.
 
-    `known`: the contents are stored already. `changed`, `cut` and `new` are scenes' numbers, `cut` those of the old
+    `known`: the contents are stored already. `changed`, `cut` and `new` are numbers of scenes, `cut` those of the old
     draft.
     """
 
@@ -83,10 +78,10 @@ class ScriptIntake:
 
     async def events(self, run: Run) -> AsyncGenerator[Event, None]:
         request, say = run.request, words(run.request.locale)
-        named = named_paths(request)
-        if not named and not request.files:
+        paths = named_paths(request)
+        if not paths and not request.files:
             raise UserError("script.no_files")
-        files, refused = await files_of(run, self._incoming, named, self._max_bytes, KINDS)
+        files, refused = await files_of(run, self._incoming, paths, self._max_bytes, KINDS)
         count = len(files) + len(refused)
         yield Stage("script", say("script.reading_title", n=count))
         if not files and not refused:
@@ -99,7 +94,7 @@ class ScriptIntake:
                 self._catalogue, self._incoming, self._sandbox, request, file, self._max_bytes
             )
             # Two steps: once the draft is stored, its changes can no longer be found.
-            outcome = await run.step(f"compare:{n}", partial(file_intake.compare, f"{run.id}:{n}"), TakenIn)
+            outcome = await run.step(f"compare:{n}", partial(file_intake.compare, f"{run.id}:{n}"), Outcome)
             if outcome.refused is not None:
                 refused = [*refused, outcome.refused]
                 continue
@@ -111,7 +106,7 @@ class ScriptIntake:
             yield Text("\n".join(lines) + "\n\n")
         for event in failures(refused, count, say, most=count):
             yield event
-        async for notice in left_out(run, named):
+        async for notice in left_out(run, paths):
             yield notice
 
 
@@ -127,15 +122,15 @@ class _FileIntake:
     _max_bytes: int
     _document: Document | None = None
 
-    async def compare(self, new: str) -> TakenIn:
+    async def compare(self, new: str) -> Outcome:
         """Compare the file with the stored scripts. The id of a new script is a hash of `new`."""
         try:
             return await self._outcome(new)
         except UserError as error:
             values = {key: v if isinstance(v, int) else str(v) for key, v in error.values.items()}
-            return TakenIn(refused=Refused(self._file.name, error.key, {"name": self._file.name, **values}))
+            return Outcome(refused=Refused(self._file.name, error.key, {"name": self._file.name, **values}))
 
-    async def store(self, outcome: TakenIn, run: str) -> bool:
+    async def store(self, outcome: Outcome, run: str) -> bool:
         """Store the screenplay according to the outcome."""
         screenplay = await self._read()
         asker, now = reader(self._request), datetime.now(UTC)
@@ -154,10 +149,8 @@ class _FileIntake:
             try:
                 self._document = await self._sandbox.read(_as_script(name), data)
             except UserError as error:
-                if error.key in (
-                    "library.file_wrong_kind",
-                    "library.file_other_kind",
-                ):  # it may be readable as a book
+                # It may be readable as a book.
+                if error.key in ("library.file_wrong_kind", "library.file_other_kind"):
                     raise UserError("script.wrong_kind", name=name, kind=error.values["kind"]) from error
                 raise user_error(
                     error.key, {**error.values, "name": name}, transient=error.transient
@@ -166,81 +159,83 @@ class _FileIntake:
             raise UserError("cli.no_script")
         return self._document.screenplay
 
-    async def _outcome(self, new: str) -> TakenIn:
+    async def _outcome(self, new: str) -> Outcome:
         screenplay = await self._read()
         title = self._document.title if self._document is not None else ""
         now = await asyncio.to_thread(script, screenplay, title)
         if not now.scenes:
             raise UserError("script.no_scenes")
-        given = " ".join(str(self._request.options.get("title") or "").split())
-        called = given or now.title
+        typed_title = " ".join(str(self._request.options.get("title") or "").split())
+        title_of_draft = typed_title or now.title
         outcome_of = partial(
-            TakenIn,
-            title=called[:TITLE_CHARS],
+            Outcome,
+            title=title_of_draft[:TITLE_CHARS],
             scenes=len(now.scenes),
             eighths=sum(scene.eighths for scene in now.scenes),
             characters=len(now.characters),
             guessed=now.guessed,
         )
-        fresh = partial(outcome_of, id=hashlib.sha256(new.encode()).hexdigest()[:32])
+        new_script = partial(outcome_of, id=hashlib.sha256(new.encode()).hexdigest()[:32])
         replaces, asker = self._request.verb == "replace", reader(self._request)
-        own = [row for row in await self._catalogue.rows.all(asker) if row.author_id == asker.author_id]
-        if (old := await self._draft_of(own, called)) is None:
-            return fresh()
+        own_scripts = [
+            row for row in await self._catalogue.rows.all(asker) if row.author_id == asker.author_id
+        ]
+        if (old := await self._draft_of(own_scripts, title_of_draft)) is None:
+            return new_script()
         before = await self._catalogue.read(asker, old)
         if before == replace(now, title=before.title):
             return outcome_of(id=old.id, title=old.title, draft=old.draft, known=True)
         draft_changes = await asyncio.to_thread(changes, before, now)
-        shared, most = (
-            len(draft_changes.same) + len(draft_changes.changed),
-            max(len(before.scenes), len(now.scenes)),
-        )
-        other = shared < most * _ONE_SCRIPT
+        shared = len(draft_changes.same) + len(draft_changes.changed)
+        most = max(len(before.scenes), len(now.scenes))
+        differs = shared < most * _ONE_SCRIPT
         if not replaces:
             # Many files still have the title of the template from which they were begun.
-            taken = {normal(row.title) for row in own}
-            names = (given,) if given else (called, Path(self._file.name).stem)
-            free = [title for title in names if normal(title) not in taken]
-            if other and free:
-                return fresh(title=free[0][:TITLE_CHARS])
+            titles = {normal(row.title) for row in own_scripts}
+            names = (typed_title,) if typed_title else (title_of_draft, Path(self._file.name).stem)
+            free_titles = [title for title in names if normal(title) not in titles]
+            if differs and free_titles:
+                return new_script(title=free_titles[0][:TITLE_CHARS])
             raise UserError("script.title_taken", title=old.title)
-        if other and not self._request.options.get("yes"):
+        if differs and not self._request.options.get("yes"):
             raise UserError("script.other_script", title=old.title, shared=shared, n=most)
         # A given name, or the file's, is kept; so is the name of one of two scripts with the same title page.
-        bore = Screenplay((), before.title_page).title
-        others = {normal(row.title) for row in own if row.id != old.id}
-        renamed = normal(old.title) == normal(bore or old.title) and normal(called) not in others
+        printed_title = Screenplay((), before.title_page).title
+        others = {normal(row.title) for row in own_scripts if row.id != old.id}
+        renamed = (
+            normal(old.title) == normal(printed_title or old.title) and normal(title_of_draft) not in others
+        )
         return outcome_of(
             id=old.id,
-            title=called[:TITLE_CHARS] if given or renamed else old.title,
+            title=title_of_draft[:TITLE_CHARS] if typed_title or renamed else old.title,
             draft=old.draft + 1,
             changed=[number for _, number in draft_changes.changed],
             cut=list(draft_changes.cut),
             new=list(draft_changes.new),
         )
 
-    async def _draft_of(self, own: Sequence[ScriptRow], title: str) -> ScriptRow | None:
-        """The owner's script of which this is a draft. Raises UserError if a replacement matches none."""
+    async def _draft_of(self, own_scripts: Sequence[ScriptRow], title: str) -> ScriptRow | None:
+        """The script of which the file is a draft, or None. Raises UserError if a replacement matches none."""
         asker = reader(self._request)
-        if named := str(self._request.options.get("script") or "").strip():
-            row = await self._catalogue.resolve(asker, named)
+        if typed := str(self._request.options.get("script") or "").strip():
+            row = await self._catalogue.resolve(asker, typed)
             if row.author_id != asker.author_id:
                 raise UserError("script.not_yours", title=row.title)
             return row
-        alike = [row for row in own if normal(row.title) == normal(title)]
-        of_file = (
-            [row for row in own if row.source == self._file.name]
+        same_title = [row for row in own_scripts if normal(row.title) == normal(title)]
+        same_file = (
+            [row for row in own_scripts if row.source == self._file.name]
             if not self._request.options.get("title")
             else []
         )
-        both = [row for row in alike if row in of_file]
-        draft_of = next(iter(both or of_file or alike), None)
+        both = [row for row in same_title if row in same_file]
+        draft_of = next(iter(both or same_file or same_title), None)
         if draft_of is None and self._request.verb == "replace":
             raise UserError("script.draft_of_what", title=title[:TITLE_CHARS])
         return draft_of
 
 
-def _outcome_lines(outcome: TakenIn, say: Words) -> list[str]:
+def _outcome_lines(outcome: Outcome, say: Words) -> list[str]:
     values = {
         "title": outcome.title,
         "n": outcome.scenes,

@@ -1,4 +1,4 @@
-"""Measures the length of a scene on the page, in eighths, if its file does not give it. Pure.
+"""The lengths of scenes in eighths of a page: measures them if the file does not give them, and formats them. Pure.
 
 The page: Courier of 12 points, ten characters to the inch and six lines to it; 54 lines on a page (Write Brothers'
 "Understanding why importing from or exporting to Final Draft can result in a different page count": 54 to 55 with the
@@ -10,16 +10,18 @@ its users' test script.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import accumulate
 from typing import TYPE_CHECKING, Final
 
 from bot.readers.screenplay.elements import LEFT, RIGHT, SPOKEN, Element, Kind, plain
 
 if TYPE_CHECKING:
     from bot.words import Words
+    from bot.works.script.model import Scene
 
 PAGE_LINES: Final = 54
 """The number of lines on a printed page."""
-_SET: Final[dict[Kind, tuple[int, int]]] = {
+_FORMATS: Final[dict[Kind, tuple[int, int]]] = {
     "heading": (60, 2),
     "action": (60, 1),
     "general": (60, 1),
@@ -37,23 +39,23 @@ _SET: Final[dict[Kind, tuple[int, int]]] = {
 def measured(elements: Iterable[Element]) -> int:
     """The length of a scene's elements in eighths of a page; for a dual dialogue, that of the longer side."""
     total = left = right = 0
-    side = 0
+    column = 0
     for element in elements:
-        if element.kind not in _SET:
+        if element.kind not in _FORMATS:
             continue
-        width, above = _SET[element.kind]
-        lines = above + sum(_lines(line, width) for line in plain(element.text).split("\n"))
-        spoken_part = element.kind in SPOKEN
-        if not spoken_part and (element.kind != "cue" or element.dual != RIGHT):
+        width, above = _FORMATS[element.kind]
+        lines = above + sum(_line_count(line, width) for line in plain(element.text).split("\n"))
+        is_speech = element.kind in SPOKEN
+        if not is_speech and (element.kind != "cue" or element.dual != RIGHT):
             total += max(left, right)
             left = right = 0
         if element.kind == "cue":
-            side = element.dual
-        elif not spoken_part:
-            side = 0
-        if not side:
+            column = element.dual
+        elif not is_speech:
+            column = 0
+        if not column:
             total += lines
-        elif side == LEFT:
+        elif column == LEFT:
             left += lines
         else:
             right += lines
@@ -61,9 +63,9 @@ def measured(elements: Iterable[Element]) -> int:
     return max(1, (total * 16 + PAGE_LINES) // (2 * PAGE_LINES))
 
 
-def page_of(eighths: int) -> int:
-    """The page, from 1, on which a scene begins after this many eighths."""
-    return eighths // 8 + 1
+def first_pages(scenes: Iterable[Scene]) -> list[int]:
+    """The page, from 1, on which each scene begins."""
+    return [before // 8 + 1 for before in accumulate((scene.eighths for scene in scenes), initial=0)][:-1]
 
 
 def pages(eighths: int) -> str:
@@ -78,8 +80,8 @@ def in_pages(eighths: int, say: Words) -> str:
     return say(f"script.{name}", pages=pages(eighths))
 
 
-def _lines(text: str, width: int) -> int:
-    """The number of lines for the words, broken between words."""
+def _line_count(text: str, width: int) -> int:
+    """The number of lines of a text that is broken between words."""
     lines, room = 1, width
     for word in text.split():
         need = len(word) + (room < width)

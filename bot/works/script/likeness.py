@@ -15,21 +15,17 @@ from bot.events import UserError
 from bot.retrieval.language import detect_question, may_vote
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
     from bot.retrieval.embedding import Embedder, Embedding
     from bot.works.script.catalogue import OpenScript
     from bot.works.script.model import Scene
+    from bot.works.script.scene_search import Floats
     from storage.scripts import Reader, Scripts
-
-    Floats = NDArray[np.float32]
 
 PIECE_CHARS: Final = 1_200
 """The length of a piece with its own vector: embedders read about 500 tokens."""
-PIECES: Final = 40
+MOST_PIECES: Final = 40
 """The maximum number of a scene's pieces with vectors; the rest of a longer scene is found by its words."""
-AT_ONCE: Final = 16
+BATCH: Final = 16
 """How many scenes' vectors are stored in one transaction."""
 
 _log = logging.getLogger(__name__)
@@ -46,25 +42,23 @@ class Likeness:
     async def lacks_vectors(self, asker: Reader, id: str, opened: OpenScript) -> bool:
         """Whether there is an embedder, and some scenes of the script have no vectors from it."""
         embedder = await self._embedder(opened)
-        return embedder is not None and bool(await self._without(asker, id, opened, embedder))
+        return embedder is not None and bool(await self._scenes_without_vectors(asker, id, opened, embedder))
 
     async def learn(self, asker: Reader, id: str, opened: OpenScript) -> None:
         """Make the vectors that the script lacks. Raises UserError if the service fails."""
         if (embedder := await self._embedder(opened)) is None:
             return
-        without = await self._without(asker, id, opened, embedder)
-        for first in range(0, len(without), AT_ONCE):
-            batch = without[first : first + AT_ONCE]
+        missing = await self._scenes_without_vectors(asker, id, opened, embedder)
+        for first in range(0, len(missing), BATCH):
+            batch = missing[first : first + BATCH]
             vectors = await asyncio.to_thread(scene_vectors, embedder, batch)
             await self._rows.keep_vectors(asker.space, id, embedder.name, vectors)
-        if without:
+        if missing:
             contents = [scene.content for scene in opened.script.scenes]
             await self._rows.drop_vectors(asker.space, id, embedder.name, contents)
 
-    async def of(self, asker: Reader, id: str, opened: OpenScript, query: str) -> Floats | None:
-        """(scenes,): the query's cosine with each scene's nearest piece, 0 for a scene without vectors; None if there
-        are no vectors.
-        """
+    async def cosines(self, asker: Reader, id: str, opened: OpenScript, query: str) -> Floats | None:
+        """`SceneVectors.cosines` of a query; None without an embedder for its language, or if the service fails."""
         try:
             if (embedder := await self._embedder(opened, query)) is None:
                 return None
@@ -72,7 +66,7 @@ class Likeness:
             vectors = await self._scene_vectors(asker, id, opened, embedder.name, query_vector.size)
             return vectors.cosines(query_vector)
         except UserError as error:
-            _log.warning("a script is searched by its words alone: %s", error)
+            _log.warning("a script is searched only by words: %s", error)
             return None
 
     async def _scene_vectors(
@@ -97,7 +91,9 @@ class Likeness:
         question = detect_question(query, languages) if query else None
         return embedder if may_vote(embedder.languages, question, language) else None
 
-    async def _without(self, asker: Reader, id: str, opened: OpenScript, embedder: Embedder) -> list[Scene]:
+    async def _scenes_without_vectors(
+        self, asker: Reader, id: str, opened: OpenScript, embedder: Embedder
+    ) -> list[Scene]:
         embedded = await self._rows.embedded(asker, id, embedder.name)
         scenes = {scene.content: scene for scene in opened.script.scenes}
         return [scene for content, scene in scenes.items() if content not in embedded]
@@ -111,7 +107,7 @@ def pieces(scene: Scene) -> list[str]:
             parts[-1] += f"\n{line}"
         else:
             parts.append(f"{scene.heading.text}\n{line}" if parts else line)
-    return parts[:PIECES]
+    return parts[:MOST_PIECES]
 
 
 def _short_lines(scene: Scene) -> Iterator[str]:
@@ -120,7 +116,7 @@ def _short_lines(scene: Scene) -> Iterator[str]:
 
 
 def scene_vectors(embedder: Embedder, scenes: Sequence[Scene]) -> dict[str, bytes]:
-    """Vectors by content, as half-precision numbers; blocking."""
+    """Each scene's vectors as half-precision numbers, by content; blocking."""
     import numpy as np
 
     parts = [pieces(scene) for scene in scenes]
@@ -154,13 +150,11 @@ class SceneVectors:
         self.whole = len(rows) == len(scenes)
 
     def stale(self, contents: Set[str]) -> bool:
-        """Whether other scenes have vectors now; `contents` are those that have."""
+        """Whether the scenes that have vectors now, `contents`, are others than those read here."""
         return self._contents & contents != self._embedded
 
     def cosines(self, query: Floats) -> Floats:
-        """(scenes,): the cosine of a query with each scene's nearest piece, 0 for a scene without vectors; vectors have
-        length 1.
-        """
+        """(scenes,): the cosine of a query, of length 1, with each scene's nearest piece; 0 for one without vectors."""
         import numpy as np
 
         cosines = np.zeros(self._scenes, dtype=np.float32)

@@ -53,8 +53,9 @@ class Heading:
 
 
 def heading(text: str) -> Heading:
-    """Parse a heading: "Ext. Harbour Road – Later" is EXT, HARBOUR ROAD, LATER. The time is the last part that names
-    one, including what follows it.
+    """Parse a heading: "Ext. Harbour Road – Later" is EXT, HARBOUR ROAD, LATER.
+
+    The time begins at the last part that contains a word for one.
     """
     text = " ".join(plain(text).split())
     match = _SETTING.match(text)
@@ -150,14 +151,14 @@ def script(screenplay: Screenplay, title: str = "") -> Script:
 
 def _scene(number: int, label: str, elements: tuple[Element, ...], light: str) -> Scene:
     first = elements[0]
-    named = heading(first.text)
+    scene_heading = heading(first.text)
     names = dict.fromkeys(speaker(element.text)[0] for element in elements if element.kind == "cue")
     printed = _printed(elements)
     return Scene(
         number=number,
         label=label,
-        heading=named,
-        light=light if named.light == "same" else named.light,
+        heading=scene_heading,
+        light=light if scene_heading.light == "same" else scene_heading.light,
         elements=elements,
         eighths=measured(printed) if first.eighths is None else first.eighths,
         counted=first.eighths is None,
@@ -169,12 +170,12 @@ def _scene(number: int, label: str, elements: tuple[Element, ...], light: str) -
         words=_words(printed),
         tokens=text_tokens("\n".join(element.text for element in printed)),
         dual=sum(element.kind == "cue" and element.dual == 1 for element in elements),
-        content=_content(printed),
+        content=_content_hash(printed),
     )
 
 
 def _printed(elements: Iterable[Element]) -> list[Element]:
-    """The printed elements of a scene's pages. A note that another scene after it was cut does not belong to it."""
+    """The elements that are printed as part of a scene, without the placeholders of omitted scenes."""
     return [element for element in elements if element.kind not in UNPRINTED and not omitted(element)]
 
 
@@ -182,8 +183,8 @@ def _words(elements: Iterable[Element]) -> int:
     return sum(len(plain(element.text).split()) for element in _printed(elements))
 
 
-def _content(printed: Sequence[Element]) -> str:
-    """SHA-256, in hexadecimal. Consecutive paragraphs of a kind count as one, since formats split them differently."""
+def _content_hash(printed: Sequence[Element]) -> str:
+    """SHA-256 of the words, in hexadecimal; consecutive paragraphs of a kind count as one, as formats differ there."""
     digest = hashlib.sha256()
     last = ""
     for element in printed:

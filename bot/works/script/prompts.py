@@ -14,7 +14,7 @@ from bot.budget import text_tokens
 from bot.llm.base import THOUGHTS, Message, Prompt
 from bot.strategies.base import LANGUAGES
 from bot.words import Words
-from bot.works.script.length import page_of, pages
+from bot.works.script.length import first_pages, pages
 from bot.works.script.question import FORMS, Intent
 from bot.works.script.tools import ScriptTools, card, outlined
 
@@ -34,7 +34,7 @@ ACKNOWLEDGED: Final = "I have read what is known of the script."
 MOST_SCENES: Final = 40
 """The maximum number of scenes whose pages are in a prompt without tools."""
 LEAST_CHARS: Final = 100
-"""A shorter part of an item says nothing."""
+"""The minimum length of a part of an item that is worth its place."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,19 +48,20 @@ class Item:
 
 
 def ranked(
-    done: Iterable[tuple[ToolCall, ToolOutput]],
+    results: Iterable[tuple[ToolCall, ToolOutput]],
     question: str,
     search: SceneSearch,
     config: ScriptConfig,
     tier: str = "standard",
 ) -> list[Item]:
-    """The most relevant items first, within the config's limits, which are larger for a deeper tier. Each scene comes
-    once; a failure is evidence only if there is no other: that there is no scene 9,999 is also an answer.
+    """The items of the tools' results, the most relevant first, within the config's limits for the tier.
+
+    Each scene comes once. Failures count only if all calls failed: that there is no scene 9,999 is also an answer.
     """
-    done = list(done)
+    results = list(results)
     terms = dict.fromkeys(search.terms(question))
     items: dict[object, Item] = {}
-    for call, output in [result for result in done if not result[1].failed] or done:
+    for call, output in [result for result in results if not result[1].failed] or results:
         texts = [
             (passage.section, passage.heading, passage.text, passage.score) for passage in output.passages
         ]
@@ -73,18 +74,24 @@ def ranked(
             if key not in items or items[key].relevance < relevance:
                 items[key] = Item(scene, name, text, relevance)
     deeper = max(1.0, config.tokens(tier) / config.standard)
-    most, chars_left, cut = int(config.evidence_items * deeper), int(config.evidence_chars * deeper), []
-    for item in sorted(items.values(), key=lambda item: -item.relevance)[:most]:
+    most_items, chars_left, items_cut = (
+        int(config.evidence_items * deeper),
+        int(config.evidence_chars * deeper),
+        [],
+    )
+    for item in sorted(items.values(), key=lambda item: -item.relevance)[:most_items]:
         room = min(config.evidence_item_chars, chars_left)
         if room < LEAST_CHARS:
             break
         text = search.window(item.text, terms, room)
         chars_left -= len(text)
-        cut.append(Item(item.scene, item.name, text, item.relevance))
-    return cut
+        items_cut.append(Item(item.scene, item.name, text, item.relevance))
+    return items_cut
 
 
 class ScriptPrompts:
+    """The prompts of one answer."""
+
     def __init__(
         self,
         snapshot: Snapshot,
@@ -94,7 +101,7 @@ class ScriptPrompts:
         config: ScriptConfig,
         say: Words,
     ) -> None:
-        """`say` words what a tool is doing; the offered tools use it."""
+        """`say` gives the sentences that people see while a tool works."""
         self._snapshot = snapshot
         self._script = opened.script
         self._search = opened.search
@@ -104,9 +111,10 @@ class ScriptPrompts:
         self._say = say
 
     def question(self, intent: Intent, *, tools: bool) -> Prompt:
-        """The prompt of a question. The stable parts come first and are marked for the cache: the model's role, the
-        script and, without tools, its scenes' cards, with the pages if all of them fit. Then come the parts of this
-        question: conversation, scenes and question.
+        """The prompt of a question: first what can be cached, then the conversation, scenes and question.
+
+        Cached are the model's role and the facts of the script; without tools also the cards of the scenes, and all
+        pages if they fit.
         """
         snapshot, tokens_left = self._snapshot, self._config.tokens(self._snapshot.tier)
         scene = (
@@ -139,7 +147,7 @@ class ScriptPrompts:
             Message("user", user),
         )
         offered = self._tools.offered(self._say) if tools else ()
-        return Prompt(system, messages, max_tokens=self._most(), tools=offered, cache=True)
+        return Prompt(system, messages, max_tokens=self._answer_tokens(), tools=offered, cache=True)
 
     def synthesis(self, intent: Intent, results: Sequence[tuple[ToolCall, ToolOutput]]) -> Prompt:
         """The prompt of an answer made from the results of the tools."""
@@ -153,9 +161,9 @@ class ScriptPrompts:
             evidence=evidence,
             question=untrusted.data(snapshot.question),
         )
-        return Prompt(system, (Message("user", user),), max_tokens=self._most())
+        return Prompt(system, (Message("user", user),), max_tokens=self._answer_tokens())
 
-    def _most(self) -> int:
+    def _answer_tokens(self) -> int:
         """The tokens of an answer, with room for thinking, which counts towards a model's limit."""
         return self._config.answer_tokens + THOUGHTS[None]
 
@@ -169,9 +177,7 @@ class ScriptPrompts:
         return f"{conversation}\n<ideas>\n{ideas}\n</ideas>".lstrip()
 
     def _facts(self) -> str:
-        """The script in a few lines: its figures, the writer's own outline, the characters who speak in the most
-        scenes.
-        """
+        """The script in a few lines: its figures, main characters, acts and the writer's own outline."""
         script, figures = self._script, self._tools.report
         lines = [
             f"Title: {script.title}",
@@ -192,26 +198,31 @@ class ScriptPrompts:
         return untrusted.data("\n".join([*lines, *outlined(script)])) + "\n"
 
     def _cards(self) -> str:
-        before, lines = 0, []
-        for scene in self._script.scenes:
-            lines.append(f"{card(scene, page_of(before))}. {self._analysis.card(scene)}".rstrip(". "))
-            before += scene.eighths
-        return untrusted.data("\n".join(lines))
+        """One line for each scene, with its events if it is analysed."""
+        scenes = self._script.scenes
+        return untrusted.data(
+            "\n".join(
+                f"{card(scene, page)}. {self._analysis.card(scene)}".rstrip(". ")
+                for scene, page in zip(scenes, first_pages(scenes), strict=True)
+            )
+        )
 
     def _pages(self, scenes: Iterable[Scene]) -> list[str]:
+        """The text of each scene under its number."""
         return [untrusted.data(f"Scene {scene.number}\n{scene.text}") for scene in scenes]
 
     def _best_scenes(self, tokens: int) -> list[str]:
         """The scenes with most of the question's words, in the script's order, in about this many tokens."""
-        ranked = [scene for _, scene in self._search.ranked(self._snapshot.question, MOST_SCENES)]
+        best = [scene for _, scene in self._search.ranked(self._snapshot.question, MOST_SCENES)]
         chosen: list[Scene] = []
-        for scene in ranked:
+        for scene in best:
             if scene.number != self._snapshot.scene and scene.tokens <= tokens:
                 chosen.append(scene)
                 tokens -= scene.tokens + text_tokens("Scene 100")
         return self._pages(sorted(chosen, key=lambda scene: scene.number))
 
     def _focus(self, tokens: int) -> str:
+        """The beginning of the scene in question, in about this many tokens."""
         scene = self._script.scenes[self._snapshot.scene - 1]
         return _cut(untrusted.data(f"Scene {scene.number}\n{scene.text}"), tokens)
 

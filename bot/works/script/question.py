@@ -1,6 +1,6 @@
-"""A question to a script: what is wanted, whether tools are used, and what its run decides first. Pure.
+"""A question about a script: its intent, whether it needs tools, and the snapshot of its run. Pure.
 
-Keywords, which cost nothing, decide what is wanted; without any, a small model is asked (`answer`).
+Keywords, which cost nothing, decide the intent; without any, a small model is asked (`answer`).
 """
 
 from __future__ import annotations
@@ -16,19 +16,19 @@ from bot.retrieval.lexical import fold
 Intent: TypeAlias = Literal["LOCAL_EDIT", "SCENE_FEEDBACK", "GLOBAL_QUESTION", "BRAINSTORM"]
 INTENTS: Final[tuple[Intent, ...]] = get_args(Intent)
 
-_ASKED: Final = (
+_CHANGE: Final = (
     r"(?:(?:^|[.!?:;,]\s*|\b(?:please|you|to|we|i|and|then|por favor|pode|e)\s+)(?:change|fix|mude|muda)\b)"
 )
 """"Change the ending" is an instruction, "how does Anna change" is not."""
 _KEYWORDS: Final[dict[Intent, str]] = {
     "BRAINSTORM": r"\b(?:ideas?|what if|alternatives?|brainstorm|ideias?|e se|alternativas?)\b",
     "LOCAL_EDIT": r"\b(?:punch up|rewrite|rework|shorten|tighten|reescrev\w*|corrij\w*|encurt\w*|enxug\w*)\b|"
-    + _ASKED,
+    + _CHANGE,
     "SCENE_FEEDBACK": r"\b(?:analy[sz]e (?:the |this )?scene|feedback|review|analis\w* (?:a |esta )?cena|avali\w*)\b",
     "GLOBAL_QUESTION": r"\b(?:arcs?|themes?|structure|pac(?:e|ing)|acts?|arcos?|temas?|estrutura|ritmo|atos?)\b",
 }
-"""Tried in this order; without accents."""
-_FOUND: Final = {intent: re.compile(words) for intent, words in _KEYWORDS.items()}
+"""Patterns for questions without accents, tried in this order."""
+_PATTERNS: Final = {intent: re.compile(words) for intent, words in _KEYWORDS.items()}
 _ANALYTICAL: Final = re.compile(
     r"\b(?:analy[sz]e|track|find all|search|(?:every|all) scenes?"
     r"|analis\w*|acompanh\w*|todas as cenas|procur\w*|busc\w*)\b"
@@ -46,13 +46,13 @@ FORMS: Final[dict[Intent, str]] = {
     "BRAINSTORM": "Give three to five different ideas as a numbered list, each in two or three sentences, with the "
     "scene that it would touch. Lines that you make up stand without quotation marks.",
 }
-"""The form of an answer."""
+"""The form of an answer, as the model reads it."""
 
 
 def by_keywords(question: str) -> Intent | None:
     """The intent that the question's own words express; None for none."""
     words = fold(question)
-    return next((intent for intent, pattern in _FOUND.items() if pattern.search(words)), None)
+    return next((intent for intent, pattern in _PATTERNS.items() if pattern.search(words)), None)
 
 
 def scene_named(question: str) -> str:
@@ -61,7 +61,7 @@ def scene_named(question: str) -> str:
     return re.sub(r"[.,]", "", match[1]) if match else ""
 
 
-def with_tools(question: str, intent: Intent, *, focus: bool, choice: str = "auto") -> bool:
+def uses_tools(question: str, intent: Intent, *, focus: bool, choice: str = "auto") -> bool:
     """Whether tools are used. `choice` "on" or "off" decides; `focus`: the question is about one scene."""
     if choice in ("on", "off"):
         return choice == "on"

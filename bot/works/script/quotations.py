@@ -16,7 +16,7 @@ _OPENS: Final = re.compile(r'["“«„]')
 
 
 class Quotations:
-    """Finds words in a script's text."""
+    """Checks quotations against a script's text."""
 
     def __init__(self, script: Script) -> None:
         opening = [plain(element.text) for element in script.opening]
@@ -27,16 +27,17 @@ class Quotations:
         typography; `word` is added after them.
         """
 
-        def judged(match: re.Match[str]) -> str:
+        def kept_or_marked(match: re.Match[str]) -> str:
             quoted = next(filter(None, match.groups()))
             return match[0] if self._words.find(quoted) else f"{quoted.strip()} {word}"
 
-        return _QUOTATION.sub(judged, answer)
+        return _QUOTATION.sub(kept_or_marked, answer)
 
 
 class QuotationGate:
-    """The same for a streaming answer: an unfinished quotation is held back. `unfound` counts quotations that lost
-    their marks.
+    """Checks the quotations of a streaming answer, holding an unfinished one back.
+
+    `unfound` counts the quotations that lost their marks.
     """
 
     def __init__(self, quotations: Quotations, word: str) -> None:
@@ -49,14 +50,14 @@ class QuotationGate:
         """The text that may be shown now."""
         text = self._pending + piece
         at, end = text.rfind("\n") + 1, len(text)
-        while (opened := _OPENS.search(text, at)) is not None:
-            if quotation := _QUOTATION.match(text, opened.start()):
+        while (mark := _OPENS.search(text, at)) is not None:
+            if quotation := _QUOTATION.match(text, mark.start()):
                 at = quotation.end()
-            elif _UNFINISHED.match(text, opened.start()):
-                end = opened.start()
+            elif _UNFINISHED.match(text, mark.start()):
+                end = mark.start()
                 break
             else:  # a mark that can no longer begin a quotation
-                at = opened.end()
+                at = mark.end()
         self._pending = text[end:]
         return self._checked(text[:end])
 

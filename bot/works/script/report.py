@@ -63,9 +63,9 @@ def report(script: Script) -> Report:
         Presence(name, tuple(scenes))
         for name, scenes in sorted(speaking.items(), key=lambda entry: -len(entry[1]))
     )
-    first = [set(presence.scenes) for presence in presences[:MOST_TOGETHER]]
+    scene_sets = [set(presence.scenes) for presence in presences[:MOST_TOGETHER]]
     together = tuple(
-        tuple(len(row_scenes & column_scenes) for column_scenes in first) for row_scenes in first
+        tuple(len(row_scenes & column_scenes) for column_scenes in scene_sets) for row_scenes in scene_sets
     )
     dialogue_words = sum(scene.dialogue_words for scene in script.scenes)
     action_words = sum(scene.action_words for scene in script.scenes)

@@ -12,7 +12,7 @@ from bot.events import Event, Picture, Text, UserError
 from bot.markdown import harmless
 from bot.words import Words
 from bot.works.script import picture
-from bot.works.script.length import in_pages, page_of, pages
+from bot.works.script.length import first_pages, in_pages, pages
 from bot.works.script.report import Presence, Report, report
 
 if TYPE_CHECKING:
@@ -24,8 +24,8 @@ NAMED: Final = 5
 """How many characters, and pairs of them, a picture's alternative text names."""
 
 
-def reported(script: Script, character: str, say: Words) -> list[Event]:
-    """Tables, then pictures; only of one character if one is named. Raises UserError for an unknown name."""
+def report_events(script: Script, character: str, say: Words) -> list[Event]:
+    """The report of a script or, if a name is given, of that character. Raises UserError for an unknown name."""
     figures = report(script)
     if character.strip():
         return _character_report(script, _presence_of(figures, character), say)
@@ -43,23 +43,13 @@ def _presence_of(figures: Report, name: str) -> Presence:
 
 
 def _character_report(script: Script, presence: Presence, say: Words) -> list[Event]:
-    starts, before = [], 0
-    for scene in script.scenes:
-        starts.append(page_of(before))
-        before += scene.eighths
+    first_page = first_pages(script.scenes)
     rows = []
     for number in presence.scenes:
         scene = script.scenes[number - 1]
+        page = str(first_page[number - 1])
         others = ", ".join(name for name in scene.characters if name != presence.name)
-        rows.append(
-            [
-                str(number),
-                str(starts[number - 1]),
-                _cell(scene.heading.text),
-                pages(scene.eighths),
-                _cell(others),
-            ]
-        )
+        rows.append([str(number), page, _cell(scene.heading.text), pages(scene.eighths), _cell(others)])
     head = [say(f"script.column_{name}") for name in ("scene", "page", "heading", "length", "others")]
     heading = say(
         "script.presence_of", name=_cell(presence.name), n=len(presence.scenes), of=len(script.scenes)
@@ -105,17 +95,13 @@ def _tables(script: Script, figures: Report, say: Words) -> str:
     shares("script.column_light", figures.lights, "script.light_none", "script.light_")
     shares("script.column_place", figures.places, "script.place_none")
     speakers = [
-        [_cell(presence.name), str(len(presence.scenes)), _spans(presence)]
+        [_cell(presence.name), str(len(presence.scenes)), f"{presence.scenes[0]}–{presence.scenes[-1]}"]
         for presence in figures.presences[:ROWS]
     ]
     if speakers:
         head = [say("script.column_character"), say("script.column_scenes"), say("script.column_first_last")]
         parts.append(_table(head, speakers))
     return "\n\n".join(parts)
-
-
-def _spans(presence: Presence) -> str:
-    return f"{presence.scenes[0]}–{presence.scenes[-1]}"
 
 
 def _pictures(script: Script, figures: Report, say: Words) -> list[Event]:
@@ -136,11 +122,11 @@ def _pictures(script: Script, figures: Report, say: Words) -> list[Event]:
         events.append(Picture("presence.png", png, say("script.presence_alt", told=most)))
     if len(figures.together) > 1:
         pairs = sorted(figures.pairs(), key=lambda pair: -pair[0])
-        pairs_told = "; ".join(
+        pair_counts = "; ".join(
             f"{first_name} + {second_name}: {count}" for count, first_name, second_name in pairs[:NAMED]
         )
         png = picture.together(figures.presences, figures.together, say("script.together"))
-        events.append(Picture("together.png", png, say("script.together_alt", told=pairs_told or "–")))
+        events.append(Picture("together.png", png, say("script.together_alt", told=pair_counts or "–")))
     return events
 
 

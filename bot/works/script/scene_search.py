@@ -26,18 +26,18 @@ _SAMPLE: Final = 20_000
 
 
 class SceneSearch:
-    """All scenes of a script. `language` is the script's own."""
+    """Searches the scenes of one script by BM25. `language` is the script's language."""
 
     def __init__(self, script: Script) -> None:
         self._scenes = script.scenes
         self.language = detect(" ".join(scene.text for scene in script.scenes[:40])[:_SAMPLE])
         self._lengths: list[int] = []
-        self._holding: defaultdict[str, list[tuple[int, int]]] = defaultdict(list)
+        self._postings: defaultdict[str, list[tuple[int, int]]] = defaultdict(list)
         for at, scene in enumerate(script.scenes):
-            counted = Counter(self.terms(scene.text))
-            self._lengths.append(counted.total())
-            for term, count in counted.items():
-                self._holding[term].append((at, count))
+            counts = Counter(self.terms(scene.text))
+            self._lengths.append(counts.total())
+            for term, count in counts.items():
+                self._postings[term].append((at, count))
 
     def terms(self, text: str) -> list[str]:
         """The content words of a text, normalised for comparison."""
@@ -45,8 +45,8 @@ class SceneSearch:
 
     def rarity(self, term: str) -> float:
         """The weight of a term: the fewer scenes contain it, the larger (Robertson and Spärck Jones, as in Lucene)."""
-        holding = len(self._holding.get(term, ()))
-        return math.log(1 + (len(self._scenes) - holding + 0.5) / (holding + 0.5))
+        scenes_with_term = len(self._postings.get(term, ()))
+        return math.log(1 + (len(self._scenes) - scenes_with_term + 0.5) / (scenes_with_term + 0.5))
 
     def ranked(
         self,
@@ -55,14 +55,15 @@ class SceneSearch:
         allowed: Callable[[Scene], bool] = lambda scene: True,
         cosines: Floats | None = None,
     ) -> list[tuple[float, Scene]]:
-        """The scenes that contain words of the query, the best first, each with its score. `cosines` (one for every
-        scene; 0 does not count), if given, are fused with the words as for the library's passages.
+        """The scenes that contain words of the query, the best first, each with its score.
+
+        `cosines`, (scenes,) with 0 for no vectors, are fused with the words as for the library's passages.
         """
         mean = sum(self._lengths) / max(1, len(self._lengths)) or 1.0
         scores: defaultdict[int, float] = defaultdict(float)
         for term in dict.fromkeys(self.terms(query)):
             rarity = self.rarity(term) * (_K1 + 1)
-            for at, count in self._holding.get(term, ()):
+            for at, count in self._postings.get(term, ()):
                 weight = count + _K1 * (1 - _B + _B * self._lengths[at] / mean)
                 scores[at] += rarity * count / weight
         if cosines is not None and cosines.any():
@@ -79,28 +80,26 @@ class SceneSearch:
         lexical = np.zeros(len(self._scenes), dtype=np.float32)
         for at, score in scores.items():
             lexical[at] = score
-        both = fused(lexical, cosines, Options().dense_weight)
-        voted = np.flatnonzero((both > 0) | (cosines > 0)).tolist()
-        return defaultdict(float, {at: float(both[at]) for at in voted})
+        fused_scores = fused(lexical, cosines, Options().dense_weight)
+        scored = np.flatnonzero((fused_scores > 0) | (cosines > 0)).tolist()
+        return defaultdict(float, {at: float(fused_scores[at]) for at in scored})
 
     def coverage(self, query: str) -> float:
         """The largest share (0 to 1) of the query's words that one scene contains; rare words count more."""
-        held, whole = defaultdict[int, float](float), 0.0
+        covered, total = defaultdict[int, float](float), 0.0
         for term in dict.fromkeys(self.terms(query)):
             rarity = self.rarity(term)
-            whole += rarity
-            for at, _ in self._holding.get(term, ()):
-                held[at] += rarity
-        return max(held.values(), default=0.0) / whole if whole else 0.0
+            total += rarity
+            for at, _ in self._postings.get(term, ()):
+                covered[at] += rarity
+        return max(covered.values(), default=0.0) / total if total else 0.0
 
     def rarest(self, text: str, most: int) -> str:
-        """The rarest words of a text, as a query."""
+        """The `most` rarest words of a text, as a query."""
         return " ".join(sorted(dict.fromkeys(self.terms(text)), key=self.rarity, reverse=True)[:most])
 
     def window(self, text: str, query_terms: Iterable[str], chars: int) -> str:
-        """The part of the text with most of the terms, of about `chars` characters, in whole lines if they are
-        short.
-        """
+        """The part of the text with most of the terms, of at most `chars` characters, from the start of a line."""
         if len(text) <= chars:
             return text
         # A line longer than half of the part is split.

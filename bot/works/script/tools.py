@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from bot.llm.base import Tool, ToolOutput
 from bot.retrieval.results import Passage
-from bot.works.script.length import page_of, pages
+from bot.works.script.length import first_pages, pages
 from bot.works.script.model import speaker
 from bot.works.script.report import Report, report
 
@@ -34,7 +34,7 @@ RARE_WORDS: Final = 8
 LISTED: Final = 80
 """The maximum number of scenes in one list."""
 PARTS: Final = 4
-"""A script is divided into quarters: the first is about its first act, the last its third."""
+"""The number of parts for which figures are given: a quarter is about the first act, another the third."""
 
 _NUMBER: Final = {"type": "integer", "minimum": 1, "description": "The scene's place in the script, from 1."}
 _NUMBERS: Final = {"type": "array", "items": _NUMBER, "minItems": 1, "maxItems": SCENES}
@@ -42,25 +42,23 @@ _NEIGHBOURS: Final = {"type": "integer", "minimum": 0, "maximum": NEIGHBOURS}
 
 
 class ScriptTools:
+    """The tools of one script, for one answer."""
+
     def __init__(
         self,
         id: str,
         script: Script,
         search: SceneSearch,
         analysis: Analysis,
-        like: Callable[[str], Awaitable[Floats | None]] | None = None,
+        cosines: Callable[[str], Awaitable[Floats | None]] | None = None,
     ) -> None:
-        """`like` gives the closeness of the scenes to a query, if there are vectors (`likeness`)."""
-        self._like = like
+        """`cosines` returns the cosine of each scene with a query, None without vectors (see `likeness`)."""
+        self._cosines = cosines
         self._analysis = analysis
         self._id = id
         self._script = script
         self._search = search
-        self._starts: list[int] = []
-        before = 0
-        for scene in script.scenes:
-            self._starts.append(page_of(before))
-            before += scene.eighths
+        self._first_pages = first_pages(script.scenes)
 
     @cached_property
     def report(self) -> Report:
@@ -94,7 +92,7 @@ class ScriptTools:
 
     async def get_character_scenes(self, character_name: str) -> ToolOutput:
         """Where a character speaks or is mentioned, and how their part is distributed over the script."""
-        name = self._named(character_name)
+        name = self._character(character_name)
         if name is None:
             speakers = ", ".join(self._script.characters[:40])
             return ToolOutput(
@@ -131,7 +129,7 @@ class ScriptTools:
             }
             return all(value in scene_fields[name] for name, value in wanted_fields.items())
 
-        cosines = await self._like(query) if self._like is not None else None
+        cosines = await self._cosines(query) if self._cosines is not None else None
         matches = self._search.ranked(query, limit, allowed, cosines)
         best = (matches[0][0] if matches else 0.0) or 1.0
         return ToolOutput(
@@ -168,16 +166,14 @@ class ScriptTools:
         synopses, and which characters often meet.
         """
         outline = outlined(self._script)
-        if (whole_script := self._analysis.whole) is not None and whole_script.threads:
+        if (whole := self._analysis.whole) is not None and whole.threads:
             lines = (
                 [] if self._analysis.current else ["Of an earlier draft; scenes' numbers may have changed."]
             )
-            lines += [
-                f"{act.title} (scenes {act.first} to {act.last}): {act.summary}" for act in whole_script.acts
-            ]
+            lines += [f"{act.title} (scenes {act.first} to {act.last}): {act.summary}" for act in whole.acts]
             lines += [
                 f"{thread.title}: {thread.summary} Scenes: {', '.join(map(str, thread.scenes))}."
-                for thread in whole_script.threads
+                for thread in whole.threads
             ]
             return ToolOutput("\n".join([*lines, *outline]))
         pairs = sorted((pair for pair in self.report.pairs() if pair[0] > 1), reverse=True)
@@ -192,33 +188,37 @@ class ScriptTools:
     async def get_scene_relationships(self, scene_number: int) -> ToolOutput:
         """Related scenes: by place, by speakers, by rare words."""
         if (scene := self._scene(scene_number)) is None:
-            return self._none([scene_number])
+            return self._no_scene([scene_number])
         others = [candidate for candidate in self._script.scenes if candidate is not scene]
-        place = [
+        same_place = [
             candidate
             for candidate in others
             if scene.heading.place and candidate.heading.place == scene.heading.place
         ]
         characters = set(scene.characters)
-        shared = sorted(
+        same_characters = sorted(
             (candidate for candidate in others if characters.intersection(candidate.characters)),
             key=lambda candidate: (
                 -len(characters.intersection(candidate.characters)),
                 abs(candidate.number - scene.number),
             ),
         )
-        alike = [
+        similar = [
             candidate
             for _, candidate in self._search.ranked(self._search.rarest(scene.text, RARE_WORDS), 6)
             if candidate is not scene
         ]
         threads = self._analysis.whole.threads if self._analysis.whole and self._analysis.current else []
         scene_threads = [thread for thread in threads if scene_number in thread.scenes]
-        groups = (("The same place", place), ("The same characters", shared), ("Like words", alike))
+        groups = (
+            ("The same place", same_place),
+            ("The same characters", same_characters),
+            ("Like words", similar),
+        )
         lines = [f"Scene {scene.number}: {self._line(scene)}"]
-        for title, listed in groups:
-            if listed:
-                lines += [f"{title}:", *(self._line(candidate) for candidate in listed[:12])]
+        for title, scenes in groups:
+            if scenes:
+                lines += [f"{title}:", *(self._line(candidate) for candidate in scenes[:12])]
         lines += [
             f"Thread “{thread.title}”: scenes {', '.join(map(str, thread.scenes))}"
             for thread in scene_threads
@@ -293,16 +293,16 @@ class ScriptTools:
         missing = [number for number in numbers if self._scene(number) is None]
         passages = [self._passage(scene, 1.0) for scene in scenes if scene is not None][: SCENES * 2]
         if not passages:
-            return self._none(missing)
-        return ToolOutput(self._none(missing).text if missing else "", tuple(passages))
+            return self._no_scene(missing)
+        return ToolOutput(self._no_scene(missing).text if missing else "", tuple(passages))
 
-    def _none(self, numbers: Iterable[int]) -> ToolOutput:
-        listed = ", ".join(map(str, numbers))
+    def _no_scene(self, numbers: Iterable[int]) -> ToolOutput:
+        scene_numbers = ", ".join(map(str, numbers))
         return ToolOutput(
-            f"There is no scene {listed}: the scenes are 1 to {len(self._script.scenes)}.", failed=True
+            f"There is no scene {scene_numbers}: the scenes are 1 to {len(self._script.scenes)}.", failed=True
         )
 
-    def _named(self, name: str) -> str | None:
+    def _character(self, name: str) -> str | None:
         """The character that a name means: an exact match, or else the only one whose name contains it."""
         speaker_name, _ = speaker(name)
         characters = self._script.characters
@@ -318,7 +318,10 @@ class ScriptTools:
         return counts
 
     def _line(self, scene: Scene) -> str:
-        return f"{card(scene, self._starts[scene.number - 1])}. {self._analysis.card(scene)}".rstrip(". ")
+        """A scene's `card`, and its events if it is analysed."""
+        return f"{card(scene, self._first_pages[scene.number - 1])}. {self._analysis.card(scene)}".rstrip(
+            ". "
+        )
 
     def _passage(self, scene: Scene, score: float) -> Passage:
         text = scene.text
@@ -328,7 +331,7 @@ class ScriptTools:
             source=self._script.title,
             title=self._script.title,
             heading=f"Scene {scene.number} · {scene.heading.text}",
-            page=self._starts[scene.number - 1],
+            page=self._first_pages[scene.number - 1],
             text=text if len(text) <= SCENE_CHARS else f"{text[:SCENE_CHARS]}…",
             score=score,
             section=scene.number,
@@ -336,7 +339,7 @@ class ScriptTools:
 
 
 def card(scene: Scene, page: int) -> str:
-    """A scene in one line, as far as its pages tell."""
+    """A scene on one line: number, page, length, heading and speakers."""
     cast = f"; {', '.join(scene.characters)}" if scene.characters else ""
     return f"Scene {scene.number} (p. {page}, {pages(scene.eighths)}): {scene.heading.text}{cast}"
 

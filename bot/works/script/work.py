@@ -13,8 +13,8 @@ from bot.words import Words, words
 from bot.work import Run
 from bot.works.script.catalogue import Catalogue, reader, visibility
 from bot.works.script.export import fountain, markdown, page, scenes_csv
-from bot.works.script.length import in_pages, page_of, pages
-from bot.works.script.report_events import reported
+from bot.works.script.length import first_pages, in_pages, pages
+from bot.works.script.report_events import report_events
 
 if TYPE_CHECKING:
     from bot.works.script.analysis import Analysis, BackgroundAnalysis
@@ -52,9 +52,9 @@ class Scripts:
             "analysis": self._analysis,
             "ask": self._ask,
             "brainstorm": self._ask,
-            "ideas": self._ideas.listed,
+            "ideas": self._ideas.listing,
             "drop": self._ideas.drop,
-            "drafts": self._drafts.listed,
+            "drafts": self._drafts.listing,
             "compare": self._drafts.compare,
             "list": self._list,
             "scenes": self._scenes,
@@ -64,7 +64,7 @@ class Scripts:
         }
         return verbs[run.request.verb](run)
 
-    async def _meant(self, request: Request, name: str) -> tuple[ScriptRow, Script]:
+    async def _named_script(self, request: Request, name: str) -> tuple[ScriptRow, Script]:
         asker = reader(request)
         row = await self._catalogue.resolve(asker, name)
         return row, await self._catalogue.read(asker, row)
@@ -104,7 +104,7 @@ class Scripts:
         yield Stage("share", "")
         yield Text(say(f"script.shared_{readers}", title=title))
 
-    # The rest is read again after a crash, since a step would be one more copy of the script's words.
+    # The verbs below have no steps: they read again after a crash, since a step would copy the script's words.
 
     async def _list(self, run: Run) -> AsyncGenerator[Event, None]:
         request, say = run.request, words(run.request.locale)
@@ -125,12 +125,10 @@ class Scripts:
 
     async def _scenes(self, run: Run) -> AsyncGenerator[Event, None]:
         request, say = run.request, words(run.request.locale)
-        _, script = await self._meant(request, request.text)
+        _, script = await self._named_script(request, request.text)
         yield Stage("scenes", say("script.scenes_of", title=harmless(script.title), n=len(script.scenes)))
-        before, lines = 0, []
-        for scene in script.scenes:
-            lines.append(_one_liner(scene, page_of(before), say))
-            before += scene.eighths
+        starts = first_pages(script.scenes)
+        lines = [_scene_line(scene, page, say) for scene, page in zip(script.scenes, starts, strict=True)]
         yield Text("\n".join(lines[:LISTED]))
         if (more := len(lines) - LISTED) > 0:
             yield Text("\n" + say("script.more_scenes", n=more))
@@ -138,8 +136,8 @@ class Scripts:
 
     async def _scene(self, run: Run) -> AsyncGenerator[Event, None]:
         request, say = run.request, words(run.request.locale)
-        row, script = await self._meant(request, str(request.options.get("script") or ""))
-        scene = numbered(script, request.text)
+        row, script = await self._named_script(request, str(request.options.get("script") or ""))
+        scene = find_scene(script, request.text)
         await self._catalogue.rows.set_focus(reader(request), row.id, scene.number)
         yield Stage("scene", scene_title(scene, say))
         printed = page(scene.elements).replace("```", "'''")
@@ -163,18 +161,18 @@ class Scripts:
 
     async def _report(self, run: Run) -> AsyncGenerator[Event, None]:
         request, say = run.request, words(run.request.locale)
-        _, script = await self._meant(request, request.text)
+        _, script = await self._named_script(request, request.text)
         yield Stage("report", say("script.report_of", title=harmless(script.title)))
         character = str(request.options.get("character") or "")
-        for event in await asyncio.to_thread(reported, script, character, say):
+        for event in await asyncio.to_thread(report_events, script, character, say):
             yield event
 
     async def _analysis(self, run: Run) -> AsyncGenerator[Event, None]:
         request, say = run.request, words(run.request.locale)
-        row, script = await self._meant(request, request.text)
+        row, script = await self._named_script(request, request.text)
         analysis = await self._background.of(reader(request), row, script)
         yield Stage("analysis", say("script.analysis_of", title=harmless(script.title)))
-        for line in _analysed(analysis, script, say):
+        for line in _analysis_lines(analysis, script, say):
             yield Text(line)
         if not analysis.done:
             analysable = await self._background.begin(run, "analyse", row.id)
@@ -199,7 +197,7 @@ class Scripts:
         yield Attachment(name, media, data)
 
 
-def numbered(script: Script, typed: str) -> Scene:
+def find_scene(script: Script, typed: str) -> Scene:
     """The scene with this number, from 1 ("12"), or else with this label ("12A").
 
     Raises UserError if there is none, or if several have the label.
@@ -228,28 +226,26 @@ def scene_title(scene: Scene, say: Words) -> str:
     return f"{name} · {harmless(scene.heading.text)}"
 
 
-def _analysed(analysis: Analysis, script: Script, say: Words) -> Iterator[str]:
+def _analysis_lines(analysis: Analysis, script: Script, say: Words) -> Iterator[str]:
     """The analysis in Markdown, as far as it exists."""
-    yield (
-        say("script.looked_into", n=len(script.scenes) - _without(analysis, script), of=len(script.scenes))
-        + "\n"
-    )
-    if (whole_script := analysis.whole) is None:
+    analysed = sum(scene.content not in analysis.missing for scene in script.scenes)
+    yield say("script.looked_into", n=analysed, of=len(script.scenes)) + "\n"
+    if (whole := analysis.whole) is None:
         return
     if not analysis.current:
         yield "\n" + say("script.of_earlier") + "\n"
     parts = {
         "acts": [
             f"**{harmless(act.title)}** ({act.first}–{act.last}): {harmless(act.summary)}"
-            for act in whole_script.acts
+            for act in whole.acts
         ],
         "characters": [
             f"**{harmless(sheet.name)}**: {harmless(sheet.who)} {harmless(sheet.arc)}"
-            for sheet in whole_script.characters
+            for sheet in whole.characters
         ],
         "threads_title": [
             f"**{harmless(thread.title)}**: {harmless(thread.summary)} ({', '.join(map(str, thread.scenes))})"
-            for thread in whole_script.threads
+            for thread in whole.threads
         ],
     }
     for name, lines in parts.items():
@@ -257,13 +253,9 @@ def _analysed(analysis: Analysis, script: Script, say: Words) -> Iterator[str]:
             yield f"\n### {say(f'script.{name}')}\n" + "".join(f"- {line}\n" for line in lines)
 
 
-def _without(analysis: Analysis, script: Script) -> int:
-    return sum(scene.content in analysis.missing for scene in script.scenes)
-
-
-def _one_liner(scene: Scene, at: int, say: Words) -> str:
+def _scene_line(scene: Scene, page: int, say: Words) -> str:
     cast = f" · {harmless(', '.join(scene.characters))}" if scene.characters else ""
-    where = say("script.on_page", page=at)
+    where = say("script.on_page", page=page)
     label = f" #{harmless(scene.label)}" if scene.label != str(scene.number) else ""
     heading = harmless(scene.heading.text)
     return f"- **{scene.number}**{label} · {heading} · {where} · {pages(scene.eighths)}{cast}"

@@ -24,7 +24,7 @@ from bot.works.script.analysis import Analysis
 from bot.works.script.config import ScriptConfig
 from bot.works.script.model import Script, script
 from bot.works.script.prompts import ranked
-from bot.works.script.question import by_keywords, scene_named, with_tools
+from bot.works.script.question import by_keywords, scene_named, uses_tools
 from bot.works.script.quotations import QuotationGate, Quotations
 from bot.works.script.scene_search import SceneSearch
 from bot.works.script.tools import ScriptTools
@@ -320,10 +320,10 @@ def test_a_scene_named_in_a_question_is_recognised(question: str, scene: str) ->
 
 
 def test_intent_and_focus_decide_whether_tools_are_offered() -> None:
-    assert with_tools("Track Bo", "LOCAL_EDIT", focus=True)
-    assert not with_tools("Shorten it", "LOCAL_EDIT", focus=True)
-    assert with_tools("Shorten it", "LOCAL_EDIT", focus=False)
-    assert with_tools("The arc?", "GLOBAL_QUESTION", focus=True)
+    assert uses_tools("Track Bo", "LOCAL_EDIT", focus=True)
+    assert not uses_tools("Shorten it", "LOCAL_EDIT", focus=True)
+    assert uses_tools("Shorten it", "LOCAL_EDIT", focus=False)
+    assert uses_tools("The arc?", "GLOBAL_QUESTION", focus=True)
 
 
 async def test_tools_find_scenes_by_their_position_only() -> None:

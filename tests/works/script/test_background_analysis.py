@@ -155,7 +155,9 @@ def test_the_summary_is_stored_without_invalid_parts() -> None:
     assert found.whole.threads[0].scenes == [2, 1]
     assert found.current
     assert not found.done
-    cards = {analysis.key(scene): analysis.body_of_card(Card("It rains.")) for scene in made.scenes}
+    cards = {
+        analysis.card_key(scene.content): analysis.body_of_card(Card("It rains.")) for scene in made.scenes
+    }
     assert not analysis.from_findings(made, cards).missing
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from bot.events import Author, Choices
-from bot.works.script.ideas import MOST, in_answer
+from bot.works.script.ideas import MOST_KEPT, in_answer
 from storage.scripts import Reader
 from tests.fakes.reply import Reply
 from tests.works.course.desk import opened, words_of
@@ -29,7 +29,7 @@ LISTED = (
         ("**1.** A fog.\n**2.** A boat.", ["A fog.", "A boat."]),
         ("Let there be 2. fog.", ["Let there be 2. fog."]),
         (" \n", []),
-        ("".join(f"{n}. Idea.\n" for n in range(40)), ["Idea."] * MOST),
+        ("".join(f"{n}. Idea.\n" for n in range(40)), ["Idea."] * MOST_KEPT),
     ],
 )  # fmt: skip
 def test_ideas_are_extracted_from_an_answer(answer: str, ideas: list[str]) -> None:

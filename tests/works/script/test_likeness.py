@@ -109,7 +109,7 @@ async def test_existing_vectors_of_an_incomplete_script_are_read_once(tmp_path: 
             vectors = scene_vectors(letters.load(EMBEDDER), scenes)
             await rows.keep_vectors("local", row.id, EMBEDDER, vectors)
             before = Counting.reads
-            cosines = [await likeness.of(reader, row.id, script, MISSPELT) for _ in range(3)]
+            cosines = [await likeness.cosines(reader, row.id, script, MISSPELT) for _ in range(3)]
             assert Counting.reads == before + 1
             assert all(query is not None and query[scenes[0].number - 1] > 0 for query in cosines)
         assert all(query is not None and query[3] == 0 for query in cosines)
