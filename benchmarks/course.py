@@ -33,7 +33,7 @@ from bot.retrieval.intake import IntakeResult, Item
 from bot.words import words
 from bot.works.course import CourseConfig
 from bot.works.course.catalogue import BOOK, COURSE, SHELF, Catalogue, Catalogues, Course
-from bot.works.course.command_line import called
+from bot.works.course.command_line import search_outcome
 from bot.works.course.course_names import CourseNames
 from bot.works.course.tools import OUTLINE, SEARCH, CourseTools
 from bot.works.course.work import shapes
@@ -182,8 +182,8 @@ async def found(course_set: Set, vectors: CachedVectors | None, chunks: str = ""
             if question.gold
         ]
         return (
-            await evaluate(open_, lambda question: called(search, question)),
-            await evaluate(named, lambda question: called(search, question)),
+            await evaluate(open_, lambda question: search_outcome(search, question)),
+            await evaluate(named, lambda question: search_outcome(search, question)),
         )
 
 

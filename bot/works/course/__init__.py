@@ -110,7 +110,7 @@ class CourseConfig:
 
 def make(resources: Resources, runs: Runs) -> Work:
     from bot.readers.sandbox import Sandbox
-    from bot.works.course.answer import CourseQuestions, kept_to
+    from bot.works.course.answer import CourseQuestions, course_and_lesson
     from bot.works.course.catalogue import Catalogues
     from bot.works.course.course_names import CourseNames
     from bot.works.course.quiz import Quiz
@@ -139,7 +139,7 @@ def make(resources: Resources, runs: Runs) -> Work:
     quiz = Quiz(
         catalogues,
         names,
-        partial(kept_to, names),
+        partial(course_and_lesson, names),
         resources.passages,
         resources.quizzes,
         resources.records.sessions,
@@ -196,7 +196,7 @@ def _examine(config: Config, say: Words) -> Iterator[Check]:
         yield Check(True if n else None, say("course.folder", folder=folder, n=n, space=section.space))
 
 
-def _names(kind: str) -> Complete:
+def _completions(kind: str) -> Complete:
     async def names(resources: Resources, typed: Typed) -> list[str]:
         from bot.works.course.catalogue import Catalogues
 
@@ -207,7 +207,7 @@ def _names(kind: str) -> Complete:
     return names
 
 
-def _number(resources: Resources, typed: str) -> str:
+def _checked_memory(resources: Resources, typed: str) -> str:
     number = typed.strip()
     if not (number.isascii() and number.isdigit() and int(number[:3]) <= MOST_MEMORY):
         raise UserError("course.memory_range", value=typed[:40], most=MOST_MEMORY)
@@ -224,8 +224,8 @@ async def _overview(
         yield say("slack_home.courses")
     for course in courses[:OVERVIEW]:
         yield say("slack_home.course", course=name(course.title), n=len(course.lessons))
-    if rest := len(courses[OVERVIEW:]):
-        yield say("slack_home.more_courses", n=rest)
+    if more := len(courses[OVERVIEW:]):
+        yield say("slack_home.more_courses", n=more)
 
 
 async def _plain(resources: Resources, place: Place, author: str, text: str) -> str:
@@ -235,10 +235,10 @@ async def _plain(resources: Resources, place: Place, author: str, text: str) -> 
 
 
 async def _knows(resources: Resources, request: Request) -> bool:
-    """Whether the courses can answer the question."""
+    """Whether the courses can answer the question, or it answers a quiz."""
     if request.verb != "ask":  # an answer to a quiz
         return True
-    from bot.works.course.answer import kept_to, knows
+    from bot.works.course.answer import course_and_lesson, knows
     from bot.works.course.catalogue import Catalogues
     from bot.works.course.course_names import CourseNames
     from bot.works.course.tools import CourseTools
@@ -248,7 +248,7 @@ async def _knows(resources: Resources, request: Request) -> bool:
     if not catalogue.courses:
         return False
     try:
-        course, lesson = await kept_to(names, catalogue, request)
+        course, lesson = await course_and_lesson(names, catalogue, request)
     except UserError:  # a name that matches none of them
         return False
     tools = CourseTools(resources.library, catalogue, names, space, course=course, lesson=lesson)
@@ -259,13 +259,13 @@ KIND = Kind(
     "course",
     VERBS,
     make,
-    completes={kind: _names(kind) for kind in ("course", "lesson")},
+    completes={kind: _completions(kind) for kind in ("course", "lesson")},
     settings=(
         Setting(
             MEMORY,
             "verbs.setting_course_memory",
             ("channel", "space"),
-            check=_number,
+            check=_checked_memory,
             default=lambda resources: str(resources.config.section(CourseConfig).memory),
             values=lambda resources: tuple(map(str, range(6))),
         ),

@@ -1,5 +1,4 @@
-"""Answers a question to the courses: a model looks things up and answers, and its citations are checked; or else
-passages are quoted.
+"""Answers a question about the courses: a model looks things up and its citations are checked, or passages are quoted.
 
 If no model answers, or none that can be trusted to cite, code looks up what the question names.
 """
@@ -50,7 +49,7 @@ from bot.work import Run
 from bot.works.course.course_names import course_named
 from bot.works.course.lookup_plan import LookupPlan, lookup_plan
 from bot.works.course.moments import at_moment
-from bot.works.course.outline import shown
+from bot.works.course.outline import lesson_heading
 from bot.works.course.tools import OUTLINE, SEARCH, CourseTools, SearchResults
 from bot.works.library.unread import unread_notices
 
@@ -64,18 +63,18 @@ if TYPE_CHECKING:
 
 ROLE: Final = "tool_loop"
 MAX_TOKENS: Final = room(1_000, None)
-"""Room for several times the longest answer, and for the thoughts of a model that thinks first."""
+"""The maximum tokens of an answer, with room for a model's thinking."""
 LEAST_CACHED: Final = 512
 """The minimum number of tokens of a prefix that some models cache (Anthropic, "Prompt caching"); others require up to
 4,096.
 """
 TITLES: Final = 40
 """How many titles of courses the prompt lists; the model can look up the others."""
-QUOTED: Final = 3
+QUOTED_PASSAGES: Final = 3
 """How many passages an answer without a model quotes."""
-NEAR: Final = 0.6
-"""The share of the best passage's score below which a passage is not quoted."""
-SHOWN_CHARS: Final = 80
+LEAST_SCORE_SHARE: Final = 0.6
+"""The least share of the best passage's score with which a passage is quoted."""
+STATEMENT_CHARS: Final = 80
 """The maximum length of a statement quoted in the notice that no passage supports it."""
 
 
@@ -112,7 +111,7 @@ class Snapshot:
 class CourseQuestions:
     """The verb "ask".
 
-    `_roles`: the models that a place has chosen; `_memory`: how many exchanges are remembered there.
+    `_roles` returns the models that a place has chosen, by role; `_memory` how many exchanges are remembered there.
     """
 
     _library: Library
@@ -153,20 +152,20 @@ class CourseQuestions:
         catalogue = await self._catalogues.of(space)
         if not catalogue.courses:
             raise TransientError("course.none")
-        course, lesson = await kept_to(self._names, catalogue, request)
+        course, lesson = await course_and_lesson(self._names, catalogue, request)
         follows = bool(request.options.get(FOLLOW_UP))
         memory = await self._memory(request)
         conversation = await self._conversations.of(request, question, memory, follows=follows)
         languages = sorted({course.language for course in catalogue.courses})
         roles = await self._roles(request)
         models = self._models.with_roles(roles)
-        capabilities, named = models.capabilities(ROLE), models.describe(ROLE)
+        capabilities, answerer = models.capabilities(ROLE), models.describe(ROLE)
         return Snapshot(
             question=question,
             language=detect_question(question, languages) or request.locale.split("-")[0],
             session=conversation.session,
-            answerer=named,
-            reads=named is not None and (capabilities is None or capabilities.cites),
+            answerer=answerer,
+            reads=answerer is not None and (capabilities is None or capabilities.cites),
             demo=capabilities is not None and capabilities.demo,
             introduced=conversation.begun,
             follows=follows,
@@ -191,22 +190,25 @@ class CourseQuestions:
         await self._conversations.keep(run, snapshot.session, snapshot.question, text, json.dumps(sources))
 
 
-async def kept_to(
+async def course_and_lesson(
     names: CourseNames, catalogue: Catalogue, request: Request
 ) -> tuple[str | None, int | None]:
-    """The course and the lesson that the request's options name. Raises UserError for unknown names."""
+    """The course's title and the lesson's number that a request's options name. Raises UserError for unknown names."""
     course, lesson = (str(request.options.get(name) or "").strip() for name in ("course", "lesson"))
     resolved = await course_named(names, catalogue, course) if course else None
     if not lesson:
         return (resolved.title if resolved else None), None
     courses = catalogue.courses if resolved is None else (resolved,)
     for candidate in courses:
-        for each in candidate.lessons:
-            if normal(lesson) in (normal(each.title), normal(shown(each.number, each.title))):
-                return candidate.title, each.number
-    number = re.fullmatch(r"\D{0,10}(\d{1,6})\D?", lesson)
-    if number is not None and any(candidate.numbered(int(number[1])) for candidate in courses):
-        return (resolved.title if resolved else None), int(number[1])
+        for lesson_of_course in candidate.lessons:
+            if normal(lesson) in (
+                normal(lesson_of_course.title),
+                normal(lesson_heading(lesson_of_course.number, lesson_of_course.title)),
+            ):
+                return candidate.title, lesson_of_course.number
+    match = re.fullmatch(r"\D{0,10}(\d{1,6})\D?", lesson)
+    if match is not None and any(candidate.numbered(int(match[1])) for candidate in courses):
+        return (resolved.title if resolved else None), int(match[1])
     if resolved is None:
         raise UserError("course.no_lesson_anywhere", name=lesson[:80])
     raise UserError("course.no_lesson", name=lesson[:80], title=resolved.title)
@@ -222,14 +224,14 @@ async def knows(tools: CourseTools, question: str) -> bool:
         return results.confident
     languages = sorted({course.language for course in tools.catalogue.courses})
     terms = partial(content_terms, language=detect_question(question, languages) or "en")
-    asked = set(terms(plan.query))
-    return any(asked.intersection(terms(f"{each.heading}\n{each.text}")) for each in results.passages)
+    query_terms = set(terms(plan.query))
+    return any(
+        query_terms.intersection(terms(f"{passage.heading}\n{passage.text}")) for passage in results.passages
+    )
 
 
 class Answer:
-    """One answer. `shown` is its text so far, `cited` the citations of its markers, `passages` the numbered
-    passages.
-    """
+    """One answer. `shown` is its text so far, `cited` its citations; a marker [n] cites `passages[n - 1]`."""
 
     def __init__(
         self, run: Run, snapshot: Snapshot, tools: CourseTools, say: Words, models: Models, rounds: int
@@ -261,7 +263,7 @@ class Answer:
             yield citation
         titles = dict.fromkeys(self.passages[citation.n - 1].title for citation in self.cited)
         if titles:
-            choices = (Choice(title, f"/course outline {title}") for title in list(titles)[:QUOTED])
+            choices = (Choice(title, f"/course outline {title}") for title in list(titles)[:QUOTED_PASSAGES])
             yield Choices(self._say("course.see_outline"), tuple(choices))
 
     async def _by_model(self) -> AsyncGenerator[Event, None]:
@@ -290,9 +292,9 @@ class Answer:
                     if text := gate.feed(piece):
                         self.shown.append(text)
                         yield Text(text)
-            if rest := gate.finish():
-                self.shown.append(rest)
-                yield Text(rest)
+            if pending := gate.finish():
+                self.shown.append(pending)
+                yield Text(pending)
         finally:  # also after a stop: a marker that was shown can be looked up
             self.cited = [citation_of(n, self.passages[n - 1], q) for n, q in sorted(gate.quotes.items())]
         for notice in self._notices(loop, gate):
@@ -311,20 +313,17 @@ class Answer:
             sentences.append(say("rules.answered_instead", answered=loop.model, failed=failed))
         if gate.unborne:
             first = gate.unborne[0]
-            first = first if len(first) <= SHOWN_CHARS else first[:SHOWN_CHARS].rsplit(" ", 1)[0] + "…"
+            first = (
+                first if len(first) <= STATEMENT_CHARS else first[:STATEMENT_CHARS].rsplit(" ", 1)[0] + "…"
+            )
             sentences.append(say("rules.unborne", count=len(gate.unborne), first=first))
         sure = any(self._tools.sure(output) for _, output in loop.tool_results)
         if not sure and self.cited:
             sentences.append(say("course.doubtful"))
-        elif (
-            sure
-            and loop.ended == "answer"
-            and not (self.cited or gate.unborne)
-            and "".join(self.shown).strip()
-        ):
-            sentences.append(
-                say("rules.uncited")
-            )  # if no search was sure, a model that finds no answer is believed
+        # If no search was sure, a model that says that it found no answer is believed.
+        uncited = not (self.cited or gate.unborne) and "".join(self.shown).strip() != ""
+        if sure and uncited and loop.ended == "answer":
+            sentences.append(say("rules.uncited"))
         return [Notice(sentence, retry=cut and n == 0) for n, sentence in enumerate(sentences)]
 
     def _prompt(self) -> Prompt:
@@ -349,16 +348,14 @@ class Answer:
         plan, calls = await self._lookup_plan(), []
         # For a name that matches no course, the outline's error lists the nearest names.
         if plan.outline or plan.unknown:
-            named = {"course_name": plan.unknown or plan.course}
-            calls.append(ToolCall("plan-1-outline", OUTLINE, json.dumps(named)))
+            outline_arguments = {"course_name": plan.unknown or plan.course}
+            calls.append(ToolCall("plan-1-outline", OUTLINE, json.dumps(outline_arguments)))
         arguments = {"query": plan.query, "course_name": plan.course, "lesson_number": plan.lesson}
         present = {name: value for name, value in arguments.items() if value is not None}
         return [*calls, ToolCall("plan-1", SEARCH, json.dumps(present))]
 
     async def _lookup_plan(self) -> LookupPlan:
-        """The lookups: a follow-up is combined with the question that it continues, and a course may be named by its
-        meaning.
-        """
+        """The lookups; those of a follow-up are combined with those of the question that it continues."""
         snapshot, catalogue = self._snapshot, self._tools.catalogue
         plan = lookup_plan(snapshot.question, catalogue)
         if snapshot.course:
@@ -384,10 +381,10 @@ class Answer:
             yield Text("\n\n")
         if plan.outline and course is not None:
 
-            async def outlined() -> list[Passage]:
+            async def outline_passages() -> list[Passage]:
                 return list((await self._tools.get_course_outline(course)).passages)
 
-            self.passages = await self._run.step("outline", outlined, list[Passage])
+            self.passages = await self._run.step("outline", outline_passages, list[Passage])
             async for event in self._quoted(self.passages, whole=True):
                 yield event
             return
@@ -408,9 +405,9 @@ class Answer:
             if terms.intersection(self._terms(f"{passage.heading}\n{passage.text}"))
         ]
         # A person who names a course or lesson gets the nearest passages in it.
-        named = (course is not None or lesson is not None) and bool(sharing)
-        near_enough = results.confident or results.doubtful or named
-        if not results.passages or not near_enough:
+        in_named_part = (course is not None or lesson is not None) and bool(sharing)
+        quotable = results.confident or results.doubtful or in_named_part
+        if not results.passages or not quotable:
             key = "nothing"
             if results.refused and lesson is not None:
                 key = "no_lesson_anywhere" if course is None else "no_lesson"
@@ -418,19 +415,30 @@ class Answer:
             return
         if no_such:
             yield Notice(no_such)
-        yield Notice(self._why_quoted())
+        yield Notice(
+            why_quoted(
+                say,
+                self._snapshot.answerer,
+                demo=self._snapshot.demo,
+                introduced=self._snapshot.introduced,
+                cites=self._snapshot.reads,
+            )
+        )
         if not results.confident:
             self.shown.append(say("rules.closest") + "\n\n")
             yield Text(self.shown[-1])
         self.passages = list(results.passages)
         first = (sharing if sharing and not results.confident else results.passages)[0]
         nearby = [
-            passage for passage in sharing if passage is not first and passage.score >= NEAR * first.score
+            passage
+            for passage in sharing
+            if passage is not first and passage.score >= LEAST_SCORE_SHARE * first.score
         ]
-        async for event in self._quoted([first, *nearby][:QUOTED]):
+        async for event in self._quoted([first, *nearby][:QUOTED_PASSAGES]):
             yield event
 
     async def _quoted(self, best: Sequence[Passage], *, whole: bool = False) -> AsyncGenerator[Event, None]:
+        """Quote the best passages, an excerpt of each unless `whole`, and set `cited`."""
         terms = set(self._terms(self._snapshot.question))
         self.cited = []
         for n, passage in enumerate(self.passages, 1):
@@ -443,16 +451,6 @@ class Answer:
             yield Text(shown)
             self.cited.append(citation_of(n, passage, part[:2_000]))
 
-    def _why_quoted(self) -> str:
-        snapshot = self._snapshot
-        return why_quoted(
-            self._say,
-            snapshot.answerer,
-            demo=snapshot.demo,
-            introduced=snapshot.introduced,
-            cites=snapshot.reads,
-        )
-
 
 def citation_of(n: int, passage: Passage, quote: str) -> Citation:
     """The citation of marker [n]: the lesson, with its address."""
@@ -462,7 +460,7 @@ def citation_of(n: int, passage: Passage, quote: str) -> Citation:
 
 
 def _heading(passage: Passage) -> str:
-    """The passage's place, beginning with the course, unless its source has the course's name, as a folder has."""
+    """The passage's heading below its course's title, which is left out if the source has the same name."""
     title, heading = passage.title, passage.heading
     if passage.source == title:
         return heading

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 from bot.readers.kinds import BUNDLE
 from bot.retrieval.results import NOTHING_UNREAD
 from bot.retrieval.titles import completed, normal
-from bot.works.course.outline import shown
+from bot.works.course.outline import lesson_heading
 from storage.document_rows import Lesson
 
 if TYPE_CHECKING:
@@ -24,9 +24,7 @@ if TYPE_CHECKING:
 SHELF: Final = " courses"
 """The shelf of all courses. No shelf of books can have this name, since those do not begin with a space."""
 COURSE, BOOK, FOLDER = "course", "book", "folder"
-"""The kinds of the courses' documents: in the course's own format, books whose headings are the lessons, and folders
-whose files are.
-"""
+"""The kinds of documents: a course in its own format, a book whose headings are lessons, a folder whose files are."""
 MOST_OPEN: Final = 32
 """The number of spaces whose catalogues stay in memory; the least recently used is dropped first."""
 
@@ -77,17 +75,22 @@ class Catalogue:
         return {normal(course.title): course for course in self.courses}
 
     def course(self, document: str) -> Course | None:
+        """The course of a document, by its id in the library."""
         return self._by_document.get(document)
 
     def titled(self, title: str) -> Course | None:
         """The course with exactly this title, ignoring case and accents; or else the one from a file of this name."""
         if (exact := self._by_title.get(normal(title))) is not None:
             return exact
-        out_of = [course for course in self.courses if course.source.casefold() == title.strip().casefold()]
-        return out_of[0] if len(out_of) == 1 else None
+        from_file = [
+            course for course in self.courses if course.source.casefold() == title.strip().casefold()
+        ]
+        return from_file[0] if len(from_file) == 1 else None
 
 
 class Catalogues:
+    """The catalogues of all spaces."""
+
     def __init__(self, outlines: Outlines, shelves: Shelves) -> None:
         self._outlines = outlines
         self._shelves = shelves
@@ -114,7 +117,9 @@ class Catalogues:
     async def lesson_names(self, space: str, prefix: str, most: int) -> list[str]:
         """Lessons as people type them, beginning with their numbers."""
         courses = (await self.of(space)).courses
-        names = [shown(lesson.number, lesson.title) for course in courses for lesson in course.lessons]
+        names = [
+            lesson_heading(lesson.number, lesson.title) for course in courses for lesson in course.lessons
+        ]
         return completed(list(dict.fromkeys(names)), prefix, most)
 
 

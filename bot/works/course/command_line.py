@@ -1,7 +1,4 @@
-"""`eval course` of the command line: measures how well the search tool finds what the file's questions ask for.
-
-Prints nothing.
-"""
+"""`eval course` of the command line: measures how well the search tool finds the passages of a file of questions."""
 
 from __future__ import annotations
 
@@ -25,7 +22,7 @@ if TYPE_CHECKING:
     from bot.retrieval.evaluate import Report
 
 FILTERS = {"course": "course_name", "lesson": "lesson_number"}
-"""What a question may name, with the tool's argument for it."""
+"""The fields of a question that limit its search, with the tool's argument for each."""
 
 
 async def evaluate_courses(
@@ -47,23 +44,23 @@ async def evaluate_courses(
         search = next(tool for tool in tools.offered(words("en")) if tool.name == SEARCH)
         count = 0
 
-        async def searched(question: Question) -> SearchOutcome:
+        async def search_once(question: Question) -> SearchOutcome:
             nonlocal count
             count += 1
             if progress is not None:
                 progress(count, len(questions))
-            return await called(search, question)
+            return await search_outcome(search, question)
 
-        return await evaluate(questions, searched)
+        return await evaluate(questions, search_once)
     finally:
         await resources.close()
 
 
-async def called(search: Tool, question: Question) -> SearchOutcome:
+async def search_outcome(search: Tool, question: Question) -> SearchOutcome:
     """The tool's result for a question."""
     assert search.call is not None
-    named = {FILTERS[name]: value for name, value in question.more.items() if name in FILTERS}
-    arguments = checked(search, json.dumps({"query": question.query, **named}))
+    filters = {FILTERS[name]: value for name, value in question.more.items() if name in FILTERS}
+    arguments = checked(search, json.dumps({"query": question.query, **filters}))
     output = await search.call(**arguments)
     passages = [Passage(passage.source, passage.text) for passage in output.passages]
     return SearchOutcome(passages, CourseTools.sure(output), doubtful=output.text == GUESS)

@@ -37,33 +37,31 @@ FIELD: Final = {
     for name, words in _FIELDS.items()
 }
 """A line with each field; the group is its value."""
-_MATTER = re.compile(r"(\w+)\s*:\s*(\S.*)$")
+_MATTER_LINE = re.compile(r"(\w+)\s*:\s*(\S.*)$")
 _MATTER_FIELDS: Final = {
     "title": "title", "link": "link", "url": "link", "video": "link",
     **dict.fromkeys(("instructor", "instructors", "teacher", "lecturer", "professor"), "instructor"),
     **dict.fromkeys(("instrutor", "instrutora", "professora"), "instructor"),
 }  # fmt: skip
-_JOINED = re.compile(
+_JOINED_FIELD = re.compile(
     rf"(?:\s+|(?<=/))(?=(?:{_FIELDS['title']}|{_FIELDS['link']}|course\s+instructors?|lesson\s+link|link\s+da\s+aula"
     r"|instrutor(?:es|a|as)?)\s*:\s)|(?<=[.!?…”\"])\s+(?=(?:lesson|aula)\s+\d{1,6}\s*:\s)",
     re.IGNORECASE,
 )
-LINKED: Final = {
+LINK_FIELD: Final = {
     name: re.compile(rf"{MARK}\[(?:{_FIELDS[name]})\]\(([^)\s]+)\)", re.IGNORECASE)
     for name in ("link", "lesson")
 }
-"""Addresses equal to their name, in Markdown."""
+"""A Markdown link with a field's name as its label; the group is the address."""
 _ADDRESS = re.compile(r"(?:https?://|www\.)[^\s<>\"'\]|]+", re.IGNORECASE)
 _ADDRESS_PART = re.compile(r"[\w\-./?=&#~%+:@!$,;()]+$")
-_BROKEN = 50
-"""The length from which an address may be broken at the edge of a page."""
+_BREAKABLE_CHARS = 50
+"""The least length of an address that may be broken at the edge of a page."""
 
 
 @dataclass(slots=True)
 class Header:
-    """The course's fields. `lines` are the lines with fields; `titled` says whether one of them names a course's
-    title.
-    """
+    """The course's fields. `lines` are the indexes of their lines; `titled`: one of them names the course."""
 
     title: str = ""
     link: str = ""
@@ -81,12 +79,12 @@ def names_course(text: str) -> bool:
     )
 
 
-def unjoined(text: str) -> list[Line]:
-    """The lines of a paged document: fields that were joined into one paragraph are on separate lines again."""
+def lines_of_pages(text: str) -> list[Line]:
+    """The lines of a paged document, with fields that a paragraph has joined on lines of their own."""
     lines = []
     for line in split_lines(text):
         at = 0
-        for match in _JOINED.finditer(line.text):
+        for match in _JOINED_FIELD.finditer(line.text):
             lines.append(Line(line.start + at, line.start + match.start(), line.text[at : match.start()]))
             at = match.end()
         lines.append(Line(line.start + at, line.end, line.text[at:]) if at else line)
@@ -95,7 +93,7 @@ def unjoined(text: str) -> list[Line]:
 
 def header_of(lines: Sequence[Line], before: int, *, paged: bool) -> Header:
     """The course's fields in the lines up to `before`, where its lessons begin."""
-    header = _matter(lines, before)
+    header = _front_matter(lines, before)
     lines_with_words = 0
     for at in range(before):
         text = lines[at].text
@@ -106,43 +104,45 @@ def header_of(lines: Sequence[Line], before: int, *, paged: bool) -> Header:
             break
         for name in ("title", "link", "instructor", *(("bare",) if lines_with_words <= 5 else ())):
             match = FIELD[name].match(text[:100_000])
-            if match or (name in LINKED and (match := LINKED[name].match(text))):
-                _take(header, name, lines, at, match[1], before, paged=paged)
+            if match or (name in LINK_FIELD and (match := LINK_FIELD[name].match(text))):
+                _add_field(header, name, lines, at, match[1], before, paged=paged)
                 break
     return header
 
 
-def _matter(lines: Sequence[Line], before: int) -> Header:
-    """What front matter says about a course; it counts only if it names an instructor."""
+def _front_matter(lines: Sequence[Line], before: int) -> Header:
+    """The fields in a document's front matter; none unless it names an instructor."""
     header = Header()
     if not lines or lines[0].text.strip("\ufeff ") != "---":
         return header
     last = next((at for at in range(1, min(before, 200)) if lines[at].text.rstrip() in ("---", "...")), 0)
-    found: dict[str, str] = {}
+    fields: dict[str, str] = {}
     for at in range(1, last):
-        if (match := _MATTER.match(lines[at].text)) and (name := _MATTER_FIELDS.get(match[1].casefold())):
-            found.setdefault(name, match[2].strip("\"' "))
-    if last and "instructor" in found:
-        header.title, header.titled = one_line(found.get("title", "")), bool(found.get("title"))
-        header.link = address(found.get("link", ""))
-        header.instructor = one_line(found["instructor"].strip("[]"))
+        if (match := _MATTER_LINE.match(lines[at].text)) and (
+            name := _MATTER_FIELDS.get(match[1].casefold())
+        ):
+            fields.setdefault(name, match[2].strip("\"' "))
+    if last and "instructor" in fields:
+        header.title, header.titled = one_line(fields.get("title", "")), bool(fields.get("title"))
+        header.link = address(fields.get("link", ""))
+        header.instructor = one_line(fields["instructor"].strip("[]"))
         header.lines.update(range(last + 1))
     return header
 
 
-def _take(
+def _add_field(
     header: Header, name: str, lines: Sequence[Line], at: int, value: str, before: int, *, paged: bool
 ) -> None:
     """Store one field, if it is the first of its name."""
     header.lines.add(at)
     if name == "link":
-        link, after, _ = address_at(lines, at, value, paged=paged)
+        link, next_line, _ = address_at(lines, at, value, paged=paged)
         header.link = header.link or link
-        header.lines.update(range(at, after))
+        header.lines.update(range(at, next_line))
         return
-    more, after = _goes_on(lines, at + 1, before)
-    words = words_of(" ".join([value, *more]))
-    header.lines.update(range(at, after))
+    more_lines, next_line = _continuation(lines, at + 1, before)
+    words = words_of(" ".join([value, *more_lines]))
+    header.lines.update(range(at, next_line))
     if name == "instructor":
         header.instructor = header.instructor or one_line(words)
     elif words:
@@ -150,16 +150,16 @@ def _take(
         header.titled = True
 
 
-def _goes_on(lines: Sequence[Line], at: int, before: int) -> tuple[list[str], int]:
+def _continuation(lines: Sequence[Line], at: int, before: int) -> tuple[list[str], int]:
     """The continuation of a field: the lines up to the next field, if that follows directly."""
-    more: list[str] = []
-    for below in range(at, min(at + WRAPPED, before)):
-        text = lines[below].text
+    lines_taken: list[str] = []
+    for index in range(at, min(at + WRAPPED, before)):
+        text = lines[index].text
         if not text.strip():
             break
         if any(pattern.match(text) for pattern in FIELD.values()):
-            return more, below
-        more.append(text.strip())
+            return lines_taken, index
+        lines_taken.append(text.strip())
     return [], at
 
 
@@ -169,29 +169,28 @@ def words_of(markup: str) -> str:
 
 
 def address_at(lines: Sequence[Line], at: int, value: str, *, paged: bool) -> tuple[str, int, int]:
-    """The address in a field's value, the line after it, and how many characters at the end of the previous line are
-    text again.
+    """The address in a field's value, the index of the line after it, and how many characters of the address's last
+    line follow it as text.
 
-    Paged documents break lines: a long address continues after the blank, or on the next line, and if it fills its
-    line, text may follow it there.
+    In paged documents a long address may continue after a blank or on the next line.
     """
-    after = at + 1
-    if not value.strip() and after < len(lines) and _ADDRESS.search(lines[after].text):
-        value, after = lines[after].text, after + 1
+    next_line = at + 1
+    if not value.strip() and next_line < len(lines) and _ADDRESS.search(lines[next_line].text):
+        value, next_line = lines[next_line].text, next_line + 1
     if not paged or not _ADDRESS.match(value.strip()):
-        return address(value), after, 0
-    first, *rest = value.split()
-    if len(rest) > WRAPPED:
-        return address(first), after, len(value.rstrip()) - len(first) - 1
-    if len(first) >= _BROKEN and all(map(_ADDRESS_PART.match, rest)):
-        first += "".join(rest)
-    while first and after < len(lines) and after - at <= WRAPPED:
-        part = lines[after].text.strip()
-        cut = first.endswith(("-", "/", "?", "=", "&", "_", ".")) or bool(re.search(r"[/\\-]", part))
-        if len(first) < _BROKEN or not (part and cut and _ADDRESS_PART.match(part)):
+        return address(value), next_line, 0
+    link, *words_after = value.split()
+    if len(words_after) > WRAPPED:
+        return address(link), next_line, len(value.rstrip()) - len(link) - 1
+    if len(link) >= _BREAKABLE_CHARS and all(map(_ADDRESS_PART.match, words_after)):
+        link += "".join(words_after)
+    while link and next_line < len(lines) and next_line - at <= WRAPPED:
+        part = lines[next_line].text.strip()
+        broken = link.endswith(("-", "/", "?", "=", "&", "_", ".")) or bool(re.search(r"[/\\-]", part))
+        if len(link) < _BREAKABLE_CHARS or not (part and broken and _ADDRESS_PART.match(part)):
             break
-        first, after = first + part, after + 1
-    return address(first), after, 0
+        link, next_line = link + part, next_line + 1
+    return address(link), next_line, 0
 
 
 def address(text: str) -> str:

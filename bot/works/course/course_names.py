@@ -36,25 +36,27 @@ VECTORS: Final = 4_000
 
 ENOUGH_OF_NAME: Final = 0.8
 """The share of a name's words (0 to 1) from which words alone decide."""
-SHARE: Final = 0.3
+TITLE_WEIGHT: Final = 0.3
 """The weight of `title_share` in a score."""
-MEANING: Final = 4.0
+COSINE_WEIGHT: Final = 4.0
 """The weight of a cosine in a score, for the part above EVEN."""
-EVEN: Final = 0.6
-"""The cosine that any two titles may reach."""
-ENOUGH: Final = 1.0
+COMMON_COSINE: Final = 0.6
+"""A cosine that unrelated titles may reach."""
+LEAST_SCORE: Final = 1.0
 """The minimum score with which a name means a course."""
-APART: Final = 0.05
+LEAST_DIFFERENCE: Final = 0.05
 """A name is ambiguous between courses whose scores differ by less than this."""
 
+FOLDED_FUNCTION_WORDS: Final = frozenset(fold(word) for words in FUNCTION_WORDS.values() for word in words)
+"""The function words of all languages, folded."""
 _GENERIC = frozenset({
     "course", "courses", "class", "classes", "lesson", "lessons", "training", "tutorial", "short", "online", "called",
     "named", "about", "curso", "cursos", "aula", "aulas", "treinamento", "sobre", "chamado", "intitulado",
 })  # fmt: skip
 """Words of a name which say that it is a course's, but not which one."""
-_PREFIX = 4
+_PREFIX_LETTERS = 4
 """The minimum length of a prefix that stands for a whole word."""
-_SLIP = 84.0
+_TYPO_RATIO = 84.0
 """The minimum similarity, of 100, of two words of five letters or more that differ by a typing error."""
 
 
@@ -81,11 +83,17 @@ class Likeness:
 
     @property
     def score(self) -> float:
-        return self.name_share + SHARE * self.title_share + MEANING * max((self.cosine or 0.0) - EVEN, 0.0)
+        """The weighted sum; a cosine that any two titles may reach adds nothing."""
+        return (
+            self.name_share
+            + TITLE_WEIGHT * self.title_share
+            + COSINE_WEIGHT * max((self.cosine or 0.0) - COMMON_COSINE, 0.0)
+        )
 
     @property
     def sure(self) -> bool:
-        return self.name_share >= ENOUGH_OF_NAME or self.score >= ENOUGH
+        """Whether the name may mean this title."""
+        return self.name_share >= ENOUGH_OF_NAME or self.score >= LEAST_SCORE
 
 
 class CourseNames:
@@ -111,19 +119,21 @@ class CourseNames:
     def _with_meaning(
         self, name: str, courses: Sequence[Course], likenesses: Sequence[Likeness], embedder: Embedder
     ) -> list[Likeness]:
-        """The same with cosines, for courses in a language that the model knows."""
-        votes = [may_vote(embedder.languages, None, course.language) for course in courses]
-        texts = [course.title for course, speaks in zip(courses, votes, strict=True) if speaks]
-        fresh = [text for text in dict.fromkeys(texts) if (embedder.name, text) not in self._vectors]
-        if fresh:
+        """The likenesses with cosines, for courses in a language that the embedding model knows."""
+        comparable = [may_vote(embedder.languages, None, course.language) for course in courses]
+        texts = [
+            course.title for course, is_comparable in zip(courses, comparable, strict=True) if is_comparable
+        ]
+        missing = [text for text in dict.fromkeys(texts) if (embedder.name, text) not in self._vectors]
+        if missing:
             self._vectors.update(
-                zip(((embedder.name, text) for text in fresh), embedder.passages(fresh), strict=True)
+                zip(((embedder.name, text) for text in missing), embedder.passages(missing), strict=True)
             )
         query_vector = embedder.query(name).reshape(-1) if texts else None
         with_cosines = []
-        for course, likeness, speaks in zip(courses, likenesses, votes, strict=True):
+        for course, likeness, is_comparable in zip(courses, likenesses, comparable, strict=True):
             cosine = None
-            if speaks and query_vector is not None:
+            if is_comparable and query_vector is not None:
                 cosine = float(self._vectors[embedder.name, course.title] @ query_vector)
             with_cosines.append(Likeness(likeness.name_share, likeness.title_share, cosine))
         while len(self._vectors) > VECTORS:
@@ -143,29 +153,29 @@ async def course_named(names: CourseNames, catalogue: Catalogue, name: str) -> C
 
 
 def best_match(courses: Sequence[Course], likenesses: Sequence[Likeness]) -> CourseMatch:
-    """The only course whose title is close enough, if there is one; `likenesses` are in the order of the courses."""
+    """The course whose title is clearly the closest, if there is one; `likenesses` are in the order of `courses`."""
     order = sorted(range(len(courses)), key=lambda at: -likenesses[at].score)
     nearest = tuple(courses[at].title for at in order[:NEAREST])
-    sure = [at for at in order if likenesses[at].sure]
-    if not sure:
+    close = [at for at in order if likenesses[at].sure]
+    if not close:
         return CourseMatch(None, nearest)
-    alike = [at for at in sure if likenesses[sure[0]].score - likenesses[at].score < APART]
-    if len(alike) > 1:
-        return CourseMatch(None, tuple(courses[at].title for at in alike[:NEAREST]), several=True)
-    return CourseMatch(courses[sure[0]])
+    tied = [at for at in close if likenesses[close[0]].score - likenesses[at].score < LEAST_DIFFERENCE]
+    if len(tied) > 1:
+        return CourseMatch(None, tuple(courses[at].title for at in tied[:NEAREST]), several=True)
+    return CourseMatch(courses[close[0]])
 
 
 def by_words(name: str, courses: Sequence[Course]) -> list[Likeness]:
     """How close a name is to each course's title, by words."""
     titles = [_title_words(course.title, course.language) for course in courses]
     titles_with = Counter(word for words in titles for word in set(words))
-    most = math.log1p((len(courses) + 0.5) / 0.5)
+    largest = math.log1p((len(courses) + 0.5) / 0.5)
 
     def weight(word: str) -> float:
-        return math.log1p((len(courses) + 0.5) / (titles_with[word] + 0.5)) / most
+        return math.log1p((len(courses) + 0.5) / (titles_with[word] + 0.5)) / largest
 
     names_words: dict[str, tuple[str, ...]] = {}
-    short = _initials(name)
+    name_initials = _initials(name)
     likenesses = []
     for course, words in zip(courses, titles, strict=True):
         if course.language not in names_words:
@@ -175,7 +185,7 @@ def by_words(name: str, courses: Sequence[Course]) -> list[Likeness]:
             f"{normal(name)} "
         ):
             likeness = replace(likeness, name_share=1.0)  # "Nós", elsewhere a function word like "we"
-        if len(short) > 2 and short in words:  # "Model Context Protocol" for "MCP"
+        if len(name_initials) > 2 and name_initials in words:  # "Model Context Protocol" for "MCP"
             likeness = replace(likeness, name_share=max(likeness.name_share, 0.95))
         likenesses.append(likeness)
     return likenesses
@@ -187,11 +197,11 @@ def _likeness(
     covered_weight = total = 0.0
     covered: set[int] = set()
     for word in name_words:
-        alike, which = _match(word, words, initials)
-        worth = weight(words[next(iter(which))]) if which else weight(word)
-        total += worth
-        covered_weight += alike * worth
-        covered |= which
+        similarity, matched = _match(word, words, initials)
+        word_weight = weight(words[next(iter(matched))]) if matched else weight(word)
+        total += word_weight
+        covered_weight += similarity * word_weight
+        covered |= matched
     title_weight = sum(map(weight, words))
     title_share = sum(weight(words[at]) for at in covered) / title_weight if title_weight else 0.0
     return Likeness(covered_weight / total if total else 0.0, title_share)
@@ -204,19 +214,19 @@ def _match(word: str, words: Sequence[str], initials: str) -> tuple[float, set[i
     if 2 <= len(word) <= len(initials) and (at := initials.find(word)) >= 0:
         return 0.95, set(range(at, at + len(word)))
     for at, title_word in enumerate(words):
-        if min(len(word), len(title_word)) >= _PREFIX and (
+        if min(len(word), len(title_word)) >= _PREFIX_LETTERS and (
             title_word.startswith(word) or word.startswith(title_word)
         ):
             return 0.9, {at}
     from rapidfuzz import fuzz
 
-    slips = [
+    typos = [
         (fuzz.ratio(word, title_word), at)
         for at, title_word in enumerate(words)
-        if min(len(word), len(title_word)) > _PREFIX
+        if min(len(word), len(title_word)) > _PREFIX_LETTERS
     ]
-    best, at = max(slips, default=(0.0, 0))
-    return (best / 100, {at}) if best >= _SLIP else (0.0, set())
+    best, at = max(typos, default=(0.0, 0))
+    return (best / 100, {at}) if best >= _TYPO_RATIO else (0.0, set())
 
 
 @lru_cache(maxsize=VECTORS)
@@ -227,14 +237,13 @@ def _title_words(title: str, language: str) -> tuple[str, ...]:
 @lru_cache(maxsize=VECTORS)
 def _initials(title: str) -> str:
     """The first letters of a title's words, without function words."""
-    words = [word for word in normal(title).split() if word not in IDLE]
+    words = [word for word in normal(title).split() if word not in FOLDED_FUNCTION_WORDS]
     return "".join(word[0] for word in words)
 
 
 def _name_words(name: str, language: str) -> tuple[str, ...]:
     """The words of a name that identify the course, as stems of a language."""
-    words = [word for word in normal(name).split() if word not in _GENERIC and word not in IDLE]
+    words = [
+        word for word in normal(name).split() if word not in _GENERIC and word not in FOLDED_FUNCTION_WORDS
+    ]
     return tuple(terms(" ".join(words) or name, language))
-
-
-IDLE: Final = frozenset(fold(word) for words in FUNCTION_WORDS.values() for word in words)

@@ -35,16 +35,16 @@ async def pack(
         paths = [(config, root / config) for config in CONFIGS if root.is_dir()]
         return [(config, str(path)) for config, path in paths if path.is_file() and not path.is_symlink()]
 
-    found = [(_within(root, file.name), file.path) for file in files]
+    lessons = [(_within(root, file.name), file.path) for file in files]
     with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, path in (*found, *await asyncio.to_thread(configs)):
+        for name, path in (*lessons, *await asyncio.to_thread(configs)):
             await asyncio.to_thread(_write, archive, name, await read(path))
         if options:
             _write(archive, OPTIONS, json.dumps(dict(options), sort_keys=True).encode())
     return (await asyncio.to_thread(target.stat)).st_size
 
 
-def write_named(data: bytes, options: Mapping[str, str], target: Path) -> int:
+def add_options(data: bytes, options: Mapping[str, str], target: Path) -> int:
     """Write an existing zip with the command's options added to `target`. Returns its size in bytes. Blocking."""
     target.write_bytes(data)
     with zipfile.ZipFile(target, "a", zipfile.ZIP_DEFLATED) as archive, warnings.catch_warnings():

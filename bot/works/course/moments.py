@@ -1,5 +1,4 @@
-"""Finds the moment of a recording at which something is said, from the times in a transcript, as an address that starts
-there.
+"""Makes addresses that start a recording where a quotation is said, from the times in its transcript.
 
 Pure. Times are at the beginnings of lines: `[12:34] …`, as in captions and as people write them.
 """
@@ -19,39 +18,37 @@ _MEDIA: Final = (".mp4", ".m4v", ".webm", ".mov", ".ogv", ".mp3", ".m4a", ".ogg"
 
 
 def at_moment(link: str, text: str, quote: str) -> str:
-    """The address of a video, starting at the second at which `quote` is said in `text`; any other address
-    unchanged.
-    """
-    if (seconds := _said_at(text, quote)) is None:
+    """The address of a recording, starting where `quote` is said in `text`; any other address unchanged."""
+    if (seconds := _second_of(text, quote)) is None:
         return link
     parts = urlsplit(link)
     host = (parts.hostname or "").removeprefix("www.").removeprefix("m.").removeprefix("music.")
     if host in _YOUTUBE:
-        asked = [(name, value) for name, value in parse_qsl(parts.query) if name not in ("t", "start")]
+        parameters = [(name, value) for name, value in parse_qsl(parts.query) if name not in ("t", "start")]
         start = "start" if parts.path.startswith("/embed/") else "t"
-        return urlunsplit(parts._replace(query=urlencode([*asked, (start, str(seconds))])))
+        return urlunsplit(parts._replace(query=urlencode([*parameters, (start, str(seconds))])))
     if host in _VIMEO or parts.path.lower().endswith(_MEDIA):
         return urlunsplit(parts._replace(fragment=f"t={seconds}s" if host in _VIMEO else f"t={seconds}"))
     return link
 
 
-def _said_at(text: str, quote: str) -> int | None:
-    """The last time before the quote, in seconds, or else the first time in it.
+def _second_of(text: str, quote: str) -> int | None:
+    """The second at which a quotation is said: the last time before it, or else the first time in it.
 
-    If the text does not contain the quote, the first time in the text.
+    If the text does not contain the quotation, the first time in the text; None without times.
     """
     times = list(TIME.finditer(text))
     words = quote.split()
     if not times or not words:
         return None
-    quoted = re.search(r"\s+".join(map(re.escape, words[:40])), text)
-    if quoted is None:
-        said = times[0]
+    match = re.search(r"\s+".join(map(re.escape, words[:40])), text)
+    if match is None:
+        moment = times[0]
     else:
-        begun = [time for time in times if time.start() <= quoted.start()]
-        within = [time for time in times if quoted.start() < time.start() < quoted.end()]
-        if not (nearest := begun[-1:] or within[:1]):
+        earlier = [time for time in times if time.start() <= match.start()]
+        within = [time for time in times if match.start() < time.start() < match.end()]
+        if not (nearest := earlier[-1:] or within[:1]):
             return None
-        said = nearest[0]
-    hours, minutes, seconds = said.groups()
+        moment = nearest[0]
+    hours, minutes, seconds = moment.groups()
     return 3600 * int(hours or 0) + 60 * int(minutes) + int(seconds)

@@ -20,8 +20,9 @@ from storage.document_rows import Lesson, Outline
 
 @dataclass(frozen=True, slots=True)
 class LessonLine:
-    """A lesson. `line` is where it is named, `body` the line after its fields; `skip` is how many characters of that
-    line still belong to the address.
+    """A lesson in a document's lines, by their indexes. `line` names it, `body` is the first line after its fields.
+
+    `skip` is how many characters of `body` still belong to the lesson's address.
     """
 
     line: int
@@ -32,7 +33,7 @@ class LessonLine:
     skip: int = 0
 
 
-def outlined(
+def with_outline(
     document: Document, lines: Sequence[Line], title: str, header: Header, lessons: Sequence[LessonLine]
 ) -> tuple[Document, Outline]:
     """The document with a section for each lesson and each heading within one, and its outline.
@@ -45,19 +46,19 @@ def outlined(
     first = next((at for at, line in enumerate(lines) if line.text.strip() and at not in header.lines), 0)
     before = lines[lessons[0].line].start if lessons else size
     if document.text[lines[first].start : before].strip() or not lessons:
-        _add(sections, document, min(lines[first].start, before), before, (title,))
+        _add_section(sections, document, min(lines[first].start, before), before, (title,))
     outline_lessons: list[Lesson] = []
-    nth: Counter[int] = Counter()
-    inner = _Inner(document.sections)
+    same_number: Counter[int] = Counter()
+    inner_headings = _InnerHeadings(document.sections)
     for lesson, end in zip(lessons, ends, strict=True):
         from_section = len(sections)
-        path = (title, shown(lesson.number, lesson.title))
+        path = (title, lesson_heading(lesson.number, lesson.title))
         start = lines[lesson.body].start + lesson.skip if lesson.body < len(lines) else size
         start = _past_title(document.text, start, end, lesson.title)
-        _add(sections, document, start, max(end, start), path)
-        inner.add_to(sections, document, start, end, path)
-        id = lesson_id(title, lesson.number, nth[lesson.number])
-        nth[lesson.number] += 1
+        _add_section(sections, document, start, max(end, start), path)
+        inner_headings.add_to(sections, document, start, end, path)
+        id = lesson_id(title, lesson.number, same_number[lesson.number])
+        same_number[lesson.number] += 1
         outline_lessons.append(
             Lesson(id, lesson.number, lesson.title, lesson.link, from_section, len(sections))
         )
@@ -65,8 +66,8 @@ def outlined(
     return replace(document, title=title, sections=tuple(sections)), outline
 
 
-class _Inner:
-    """The headings of a document, consumed in order: those within each lesson."""
+class _InnerHeadings:
+    """Adds the sections of the headings within each lesson, consuming a document's headings in order."""
 
     def __init__(self, sections: Sequence[Section]) -> None:
         self._headings = [section for section in sections if section.level and section.title]
@@ -75,6 +76,7 @@ class _Inner:
     def add_to(
         self, sections: list[Section], document: Document, start: int, end: int, path: tuple[str, ...]
     ) -> None:
+        """Add a section for each heading from `start` to `end`, below `path`."""
         trail: list[tuple[int, str]] = []
         while self._at < len(self._headings) and self._headings[self._at].start < start:
             self._at += 1
@@ -86,7 +88,7 @@ class _Inner:
             ]
             last = sections[-1]
             sections[-1] = replace(last, end=max(heading.start, last.start))
-            _add(sections, document, heading.start, end, (*path, *(name for _, name in trail)))
+            _add_section(sections, document, heading.start, end, (*path, *(name for _, name in trail)))
 
 
 def _past_title(text: str, start: int, end: int, title: str) -> int:
@@ -97,23 +99,25 @@ def _past_title(text: str, start: int, end: int, title: str) -> int:
 
 def _repeats(heading: str, title: str) -> bool:
     """Whether a heading is the lesson's title, perhaps after its number: "Lesson 2: The hive" is "The hive"."""
-    words, named = normal(heading).split(), normal(title).split()
-    before = words[: len(words) - len(named)]
-    return words[len(before) :] == named != [] and (not before or (len(before) < 4 and before[-1].isdigit()))
+    words, title_words = normal(heading).split(), normal(title).split()
+    prefix = words[: len(words) - len(title_words)]
+    return words[len(prefix) :] == title_words != [] and (
+        not prefix or (len(prefix) < 4 and prefix[-1].isdigit())
+    )
 
 
-def _add(sections: list[Section], document: Document, start: int, end: int, path: tuple[str, ...]) -> None:
+def _add_section(
+    sections: list[Section], document: Document, start: int, end: int, path: tuple[str, ...]
+) -> None:
     page = page_at(document.pages, start)
     sections.append(Section(len(sections), len(path), path[-1], path, start, end, page))
 
 
-def shown(number: int, title: str) -> str:
-    """A lesson's heading, under which its passages appear."""
+def lesson_heading(number: int, title: str) -> str:
+    """The heading of a lesson: "3. Swarming"."""
     return f"{number}. {title}" if title else f"{number}."
 
 
 def lesson_id(course: str, number: int, nth: int) -> str:
-    """The id of a lesson in every edition of its course: from the title, the number, and its index among lessons with
-    that number.
-    """
+    """The id of a lesson in every edition of its course; `nth` is its index among the lessons with its number."""
     return hashlib.sha256(f"{normal(course)}\0{number}\0{nth}".encode()).hexdigest()[:16]

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final
 from bot.citing.gate import Verbatim, sentences
 from bot.retrieval.lexical import content_terms, fold, terms
 from bot.retrieval.titles import normal
-from bot.works.course.course_names import IDLE
+from bot.works.course.course_names import FOLDED_FUNCTION_WORDS
 
 if TYPE_CHECKING:
     from collections.abc import Set
@@ -39,7 +39,7 @@ _KINDS = ("number", "name", "word")
 """The kinds of slots, in the order of preference."""
 _ENDINGS = ("mente", "ndo", "ing", "ly", "ed", "s", "ado", "ada", "ido", "ida", "r")
 """Words with the same ending have the same form (English, Portuguese): participles, adverbs, plurals, infinitives."""
-_LEANING = frozenset({
+_REFERRING = frozenset({
     "it", "its", "they", "them", "their", "he", "she", "his", "her", "this", "that", "these", "those", "such", "both",
     "each", "ele", "ela", "eles", "elas", "isso", "isto", "este", "esta", "esse", "essa", "estes", "estas", "esses",
     "essas", "seu", "sua", "seus", "suas", "cada", "ambos",
@@ -58,7 +58,7 @@ _NUMERALS = frozenset({
 })  # fmt: skip
 """Words for numbers: none fits where a noun is left out, and nouns do not fit where one of them is."""
 _MARKUP = re.compile(r"://|[*\[\]|•#_]")
-_CLOSED = re.compile(r"[.!?…][\"'”’)]*$")
+_SENTENCE_END = re.compile(r"[.!?…][\"'”’)]*$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,9 +83,10 @@ class SupportedQuestion:
 
 @dataclass(frozen=True, slots=True)
 class Slot:
-    """A number, name or word of a sentence; `before` is the word before it; with `leads` a content word follows.
+    """A number, name or word of a sentence that can be left out.
 
-    This distinguishes nouns from verbs ("the", "to") and from adjectives, as far as words alone can.
+    `before` is the word before it; with `leads` a content word follows. These roughly tell nouns from verbs ("the",
+    "to") and from adjectives.
     """
 
     text: str
@@ -144,25 +145,25 @@ def gap_question(
         slot
         for slot in dict.fromkeys(
             slot
-            for passage_of_others in others
-            for each in sentences(passage_of_others)
-            for slot in _slots(each)
+            for other in others
+            for sentence_of_other in sentences(other)
+            for slot in _slots(sentence_of_other)
         )
         if _fits(slot.text, language) and not _in_passage(slot.text, verbatim, passage_terms, language)
     ]
-    candidates = [sentence for sentence in sentences(passage) if _usable(sentence)]
+    candidates = [sentence for sentence in sentences(passage) if _is_usable(sentence)]
     chance.shuffle(candidates)
     # Only the previous sentence says what "it" or "this" is.
-    candidates.sort(key=lambda sentence: fold(_WORDS.findall(sentence)[0]) in _LEANING)
-    for alike in (_in_like_place, _of_like_form):
+    candidates.sort(key=lambda sentence: fold(_WORDS.findall(sentence)[0]) in _REFERRING)
+    for is_similar in (_fits_same_place, _has_same_form):
         for sentence in candidates:
             quote = verbatim.find(sentence)
             if quote is None or quote.text in used:
                 continue
             slots = [slot for slot in _slots(sentence) if _fits(slot.text, language)]
             for slot in sorted(slots, key=lambda slot: (_KINDS.index(slot.kind), -len(slot.text))):
-                wrong = _wrong(
-                    slot, [slot_of_others for slot_of_others in pool if alike(slot, slot_of_others)], chance
+                wrong = _wrong_options(
+                    slot, [candidate for candidate in pool if is_similar(slot, candidate)], chance
                 )
                 wrong = [
                     option for option in wrong if not _in_passage(option, verbatim, passage_terms, language)
@@ -205,12 +206,12 @@ def _in_passage(words: str, passage: Verbatim, passage_terms: Set[str], language
     return (option_terms != [] and passage_terms >= set(option_terms)) or passage.find(words) is not None
 
 
-def _usable(sentence: str) -> bool:
+def _is_usable(sentence: str) -> bool:
     least, most = SENTENCE
     return (
         least <= len(sentence) <= most
         and not _MARKUP.search(sentence)
-        and _CLOSED.search(sentence) is not None
+        and _SENTENCE_END.search(sentence) is not None
     )
 
 
@@ -221,32 +222,37 @@ def _fits(text: str, language: str) -> bool:
 
 
 def _slots(sentence: str) -> list[Slot]:
-    """What may be left out of a sentence, except its first word, which always has a capital."""
+    """The slots of a sentence, except its first word, which always has a capital."""
     words = list(_WORDS.finditer(sentence))
     slots: list[Slot] = []
-    past = words[0].end() if words else 0
+    end = words[0].end() if words else 0
     for before, word in itertools.pairwise(words):
-        if word.start() < past:
+        if word.start() < end:
             continue
-        past = word.end()
+        end = word.end()
         if word[0][0].isupper():  # a name includes the names after it
             for following in words[words.index(word) + 1 :]:
-                if not following[0][0].isupper() or sentence[past : following.start()] != " ":
+                if not following[0][0].isupper() or sentence[end : following.start()] != " ":
                     break
-                past = following.end()
-        next_word = _WORDS.match(sentence, past + 1)
-        leads = next_word is not None and fold(next_word[0]) not in IDLE
-        slots.append(Slot(sentence[word.start() : past], fold(before[0]), leads))
+                end = following.end()
+        next_word = _WORDS.match(sentence, end + 1)
+        leads = next_word is not None and fold(next_word[0]) not in FOLDED_FUNCTION_WORDS
+        slots.append(Slot(sentence[word.start() : end], fold(before[0]), leads))
     return slots
 
 
-def _in_like_place(slot: Slot, candidate: Slot) -> bool:
-    """Whether the other word would fit there, as far as the neighbouring words tell."""
-    same_place = slot.before == candidate.before and slot.before in IDLE and slot.leads == candidate.leads
-    return _of_like_form(slot, candidate) and (same_place or slot.kind != "word")
+def _fits_same_place(slot: Slot, candidate: Slot) -> bool:
+    """Whether the candidate would fit in the slot, by its form and the neighbouring words."""
+    same_place = (
+        slot.before == candidate.before
+        and slot.before in FOLDED_FUNCTION_WORDS
+        and slot.leads == candidate.leads
+    )
+    return _has_same_form(slot, candidate) and (same_place or slot.kind != "word")
 
 
-def _of_like_form(slot: Slot, candidate: Slot) -> bool:
+def _has_same_form(slot: Slot, candidate: Slot) -> bool:
+    """Whether the candidate is another word of the same kind, with the same ending."""
     return (
         slot.kind == candidate.kind
         and slot.ending == candidate.ending
@@ -254,19 +260,18 @@ def _of_like_form(slot: Slot, candidate: Slot) -> bool:
     )
 
 
-def _wrong(slot: Slot, alike: Sequence[Slot], chance: random.Random) -> list[str]:
-    """Wrong answers, the most plausible first."""
+def _wrong_options(slot: Slot, similar: Sequence[Slot], chance: random.Random) -> list[str]:
+    """Wrong options for a slot, the most plausible first; for a number, close ones in random order."""
     if slot.text.isdecimal():
         unit = 10 ** (len(slot.text) - len(slot.text.rstrip("0")))
-        number = [str(int(slot.text) + n * unit) for n in (-3, -2, -1, 1, 2, 3)]
-        return chance.sample(
-            number := [number for number in number if len(number) == len(slot.text)], len(number)
-        )
-    alike = sorted(
-        alike,
-        key=lambda like_slot: (
-            like_slot.text[-2:] != slot.text[-2:],
-            abs(len(like_slot.text) - len(slot.text)),
+        numbers = [str(int(slot.text) + n * unit) for n in (-3, -2, -1, 1, 2, 3)]
+        numbers = [number for number in numbers if len(number) == len(slot.text)]
+        return chance.sample(numbers, len(numbers))
+    similar = sorted(
+        similar,
+        key=lambda candidate: (
+            candidate.text[-2:] != slot.text[-2:],
+            abs(len(candidate.text) - len(slot.text)),
         ),
     )
-    return list({normal(like_slot.text): like_slot.text for like_slot in alike}.values())
+    return list({normal(candidate.text): candidate.text for candidate in similar}.values())

@@ -1,5 +1,4 @@
-"""Quizzes: makes questions about a course or a lesson, by a model or by code, and posts them; also the lesson of the
-day.
+"""Makes and posts quizzes about a course or a lesson, by a model or by code, and the lesson of the day.
 
 A quiz is stored completely before it is shown. The buttons do not contain the right answer.
 """
@@ -28,7 +27,7 @@ from bot.strategies.base import ROLE as WRITER
 from bot.words import Words, words
 from bot.work import Run
 from bot.works.course.course_names import course_named
-from bot.works.course.outline import shown
+from bot.works.course.outline import lesson_heading
 from bot.works.course.questions import WRONG, SupportedQuestion, Written, gap_question, supported
 from storage.quizzes import QuizQuestion
 
@@ -47,16 +46,16 @@ QUESTIONS: Final = 3
 MOST_QUESTIONS: Final = 8
 PASSAGES: Final = 4_000
 """How many passages of a course or a lesson a quiz reads, from the beginning: a limit for very long ones."""
-TRIED: Final = 3
+TRIES: Final = 3
 """How many passages are tried for each question."""
 OTHERS: Final = 40
-"""How many passages of the course give wrong options if no model writes them."""
+"""How many passages of the course give wrong options for questions by code."""
 ANSWER_WORDS: Final = 150
-"""The words of a model's reply for which there is room."""
+"""The maximum words of a model's reply."""
 LETTERS: Final = "ABCD"
 END: Final = "end"
 """The key of the stage that ends a quiz."""
-BEGINNING: Final = 500
+BEGINNING_CHARS: Final = 500
 """How many characters of the lesson of the day are shown."""
 
 
@@ -71,9 +70,9 @@ class Excerpt:
 
 @dataclass(frozen=True, slots=True)
 class QuizPlan:
-    """What a quiz's run decides first. `back` are questions that are due for the asker again.
+    """What a quiz's run decides first. `wanted` is the number of questions, `back` are those due for the asker again.
 
-    Wrong answers for gaps come from `others`, passages of the whole course. All random choices follow from `seed`, so
+    Wrong options for gaps come from `others`, passages of the whole course. All random choices follow from `seed`, so
     that a replay makes the same ones; the seed cannot be guessed from a quiz.
     """
 
@@ -103,14 +102,14 @@ class Today:
 
 @dataclass(frozen=True, slots=True)
 class Quiz:
-    """The verb quiz, and the lesson of the day.
+    """The verb "quiz", and the lesson of the day.
 
-    `_kept_to` gives the course and lesson that a request's options name.
+    `_course_and_lesson` gives the title and number that a request's options name.
     """
 
     _catalogues: Catalogues
     _names: CourseNames
-    _kept_to: Callable[[Catalogue, Request], Awaitable[tuple[str | None, int | None]]]
+    _course_and_lesson: Callable[[Catalogue, Request], Awaitable[tuple[str | None, int | None]]]
     _passages: Passages
     _quizzes: Quizzes
     _sessions: Sessions
@@ -119,9 +118,7 @@ class Quiz:
     _roles: Callable[[Request], Awaitable[dict[str, list[str]]]]
 
     async def lesson(self, run: Run) -> AsyncGenerator[Event, None]:
-        """Show the lesson of the day: its beginning, its place, and one question about it. After the last lesson comes
-        the first.
-        """
+        """Post the next lesson of a course, the first after the last: its beginning, its link, and one question."""
         request = run.request
         today = await run.step("lesson", partial(self._today, request), Today)
         yield Stage("lesson", f"{today.course}: {today.title}")
@@ -133,41 +130,47 @@ class Quiz:
             async for event in events:
                 yield event
 
-    async def quiz(self, run: Run, asked_for: Request | None = None) -> AsyncGenerator[Event, None]:
+    async def quiz(self, run: Run, lesson_request: Request | None = None) -> AsyncGenerator[Event, None]:
         """Make the questions, store them, and post them; `lesson_request` replaces the run's own request."""
-        request, place, say = asked_for or run.request, run.request.place, words(run.request.locale)
+        request, place, say = lesson_request or run.request, run.request.place, words(run.request.locale)
         plan = await run.step("plan", partial(self._plan, request), QuizPlan)
         yield Stage("quiz", plan.course)
         chance = random.Random(plan.seed)
-        asked_questions = [_reshuffled(n, question, chance) for n, question in enumerate(plan.back)]
-        by_code = 0
+        questions_made = [_reshuffled(n, question, chance) for n, question in enumerate(plan.back)]
+        gap_count = 0
         for at, excerpt in enumerate(plan.excerpts if plan.writer is not None else ()):
-            if len(asked_questions) == plan.wanted:
+            if len(questions_made) == plan.wanted:
                 break
-            yield Status(say("course.quiz_writing", n=len(asked_questions) + 1, total=plan.wanted))
+            yield Status(say("course.quiz_writing", n=len(questions_made) + 1, total=plan.wanted))
             try:
-                written = supported(await self._written(run, plan, at), excerpt.text, plan.language)
+                model_question = supported(
+                    await self._model_question(run, plan, at), excerpt.text, plan.language
+                )
             except UserError as error:
                 yield Notice(say(error.key, **error.values))
                 break
-            if written is not None and written.quote not in {question.quote for question in asked_questions}:
-                asked_questions.append(_quiz_question(len(asked_questions), plan, excerpt, written, chance))
+            if model_question is not None and model_question.quote not in {
+                question.quote for question in questions_made
+            }:
+                questions_made.append(
+                    _quiz_question(len(questions_made), plan, excerpt, model_question, chance)
+                )
         # With few passages, each gives more than one question.
         for excerpt in plan.excerpts * plan.wanted:
-            if len(asked_questions) == plan.wanted:
+            if len(questions_made) == plan.wanted:
                 break
-            used = {question.quote for question in asked_questions}
-            left_out = await asyncio.to_thread(
+            used = {question.quote for question in questions_made}
+            gap = await asyncio.to_thread(
                 gap_question, excerpt.text, plan.others, used, plan.language, chance
             )
-            if left_out is not None:
-                asked_questions.append(_quiz_question(len(asked_questions), plan, excerpt, left_out, chance))
-                by_code += 1
+            if gap is not None:
+                questions_made.append(_quiz_question(len(questions_made), plan, excerpt, gap, chance))
+                gap_count += 1
 
         async def store() -> list[QuizQuestion]:
-            if asked_questions:
+            if questions_made:
                 await self._quizzes.ask(
-                    place.space, run.id, place.channel, place.thread, asked_questions, datetime.now(UTC)
+                    place.space, run.id, place.channel, place.thread, questions_made, datetime.now(UTC)
                 )
             return await self._quizzes.questions(place.space, run.id)
 
@@ -176,8 +179,8 @@ class Quiz:
             raise TransientError("course.quiz_empty", course=plan.course)
         if plan.back:
             yield Notice(say("course.quiz_back", n=len(plan.back)))
-        if by_code:
-            yield Notice(say("course.quiz_by_code", n=by_code))
+        if gap_count:
+            yield Notice(say("course.quiz_by_code", n=gap_count))
         for question in questions:
             yield Stage(
                 stage_of(question), say("course.quiz_question", n=question.n + 1, total=len(questions))
@@ -189,24 +192,26 @@ class Quiz:
         yield Choices("", (Choice(say("course.quiz_end"), "/course finish"),))
 
     async def _today(self, request: Request) -> Today:
-        """The lesson that is next, by the number of earlier ones. Raises UserError."""
+        """The next lesson, by how often the schedule has fired. Raises UserError."""
         catalogue = await self._catalogues.of(request.place.space)
         if not catalogue.courses:
             raise TransientError("course.none")
-        course, _ = await self._about(catalogue, request)
+        course, _ = await self._requested_part(catalogue, request)
         lessons = {lesson.number: lesson for lesson in course.lessons}
         if not lessons:
             raise UserError("course.quiz_empty", course=course.title)
         number = list(lessons)[int(str(request.options.get("fired") or 0)) % len(lessons)]
-        lesson, beginning, after = lessons[number], "", -1
+        lesson, beginning, last_chunk = lessons[number], "", -1
         while not beginning and (
-            chunks := await self._passages.chunks_of(request.place.space, course.document, after)
+            chunks := await self._passages.chunks_of(request.place.space, course.document, last_chunk)
         ):
             first = next((chunk for chunk in chunks if lesson.first <= chunk.section < lesson.past), None)
-            beginning, after = flowing(first.text) if first is not None else "", chunks[-1].ordinal
-        if len(beginning) > BEGINNING:
-            beginning = beginning[:BEGINNING].rsplit(" ", 1)[0] + " …"
-        return Today(course.title, number, shown(number, lesson.title), course.link_to(lesson), beginning)
+            beginning, last_chunk = flowing(first.text) if first is not None else "", chunks[-1].ordinal
+        if len(beginning) > BEGINNING_CHARS:
+            beginning = beginning[:BEGINNING_CHARS].rsplit(" ", 1)[0] + " …"
+        return Today(
+            course.title, number, lesson_heading(number, lesson.title), course.link_to(lesson), beginning
+        )
 
     async def _plan(self, request: Request) -> QuizPlan:
         space, count = request.place.space, int(str(request.options.get("questions") or QUESTIONS))
@@ -215,7 +220,7 @@ class Quiz:
         catalogue = await self._catalogues.of(space)
         if not catalogue.courses:
             raise TransientError("course.none")
-        course, number = await self._about(catalogue, request)
+        course, number = await self._requested_part(catalogue, request)
         parts = (
             [course.part(lesson) for lesson in course.numbered(number)]
             if number is not None
@@ -223,16 +228,16 @@ class Quiz:
         )
         excerpts: list[Excerpt] = []
         others: list[str] = []
-        after = -1
-        while chunks := await self._passages.chunks_of(space, course.document, after):
+        last_chunk = -1
+        while chunks := await self._passages.chunks_of(space, course.document, last_chunk):
             texts = await asyncio.to_thread(lambda chunks: [flowing(chunk.text) for chunk in chunks], chunks)
             others += texts if len(others) < PASSAGES else []
             for chunk, text in zip(chunks, texts, strict=True):
                 if any(first <= chunk.section < past for _, first, past in parts):
                     lesson = course.lesson_at(chunk.section)
-                    title = shown(lesson.number, lesson.title) if lesson is not None else ""
+                    title = lesson_heading(lesson.number, lesson.title) if lesson is not None else ""
                     excerpts.append(Excerpt(text, title, course.link_to(lesson)))
-            after = chunks[-1].ordinal
+            last_chunk = chunks[-1].ordinal
             if len(excerpts) >= PASSAGES:
                 break
         if not excerpts:
@@ -245,8 +250,8 @@ class Quiz:
         quotes_asked, seed = await self._quizzes.quotes(space, course.title), secrets.token_hex(16)
         chance = random.Random(seed)
         chance.shuffle(excerpts)
-        tried = excerpts[: 2 * TRIED * count]
-        tried.sort(key=lambda excerpt: any(quote in excerpt.text for quote in quotes_asked))
+        candidates = excerpts[: 2 * TRIES * count]
+        candidates.sort(key=lambda excerpt: any(quote in excerpt.text for quote in quotes_asked))
         # From now on plain text here answers the quiz, unless a schedule posted it where another work is active.
         await session_for(self._sessions, request, course.title, over=request.verb == "quiz")
         roles = await self._roles(request)
@@ -264,7 +269,7 @@ class Quiz:
             course.source,
             course.language,
             count,
-            tried[: TRIED * count],
+            candidates[: TRIES * count],
             chance.sample(others, min(OTHERS, len(others))),
             repeated,
             writer,
@@ -273,11 +278,11 @@ class Quiz:
             roles,
         )
 
-    async def _about(self, catalogue: Catalogue, request: Request) -> tuple[Course, int | None]:
+    async def _requested_part(self, catalogue: Catalogue, request: Request) -> tuple[Course, int | None]:
         """The requested course, and the number of its lesson. Raises UserError."""
         name = request.text.strip()
         lesson_request = replace(request, options={**request.options, "course": name})
-        title, number = await self._kept_to(catalogue, lesson_request)
+        title, number = await self._course_and_lesson(catalogue, lesson_request)
         if title is None and len(catalogue.courses) > 1:
             raise UserError(
                 "course.quiz_which", names="; ".join(course.title for course in catalogue.courses[:5])
@@ -285,7 +290,7 @@ class Quiz:
         course = await course_named(self._names, catalogue, title or catalogue.courses[0].title)
         return course, number
 
-    async def _written(self, run: Run, plan: QuizPlan, at: int) -> Written:
+    async def _model_question(self, run: Run, plan: QuizPlan, at: int) -> Written:
         system, user = plan.prompt.fill(
             language=LANGUAGES.get(plan.language, "the language of the passage"),
             passage=untrusted.data(plan.excerpts[at].text),
@@ -302,26 +307,37 @@ def _reshuffled(n: int, question: QuizQuestion, chance: random.Random) -> QuizQu
 
 
 def _quiz_question(
-    n: int, plan: QuizPlan, excerpt: Excerpt, drafted: SupportedQuestion, chance: random.Random
+    n: int, plan: QuizPlan, excerpt: Excerpt, supported_question: SupportedQuestion, chance: random.Random
 ) -> QuizQuestion:
-    options = chance.sample([drafted.right, *drafted.wrong], WRONG + 1)
-    at = options.index(drafted.right)
+    options = chance.sample([supported_question.right, *supported_question.wrong], WRONG + 1)
+    at = options.index(supported_question.right)
     return QuizQuestion(
-        n, plan.course, excerpt.lesson, plan.source, excerpt.link, drafted.text, options, at, drafted.quote
+        n,
+        plan.course,
+        excerpt.lesson,
+        plan.source,
+        excerpt.link,
+        supported_question.text,
+        options,
+        at,
+        supported_question.quote,
     )
 
 
 def stage_of(question: QuizQuestion) -> str:
+    """The key of the stage that shows a question."""
     return f"question-{question.n}"
 
 
 def text_of(question: QuizQuestion) -> str:
+    """A question and its options as Markdown."""
     options = zip(LETTERS, question.options, strict=False)
     lines = [f"**{letter}.** {harmless(option)}" for letter, option in options]
     return "\n".join([f"{harmless(question.text)}\n", *(f"- {line}" for line in lines)])
 
 
 def choices_of(question: QuizQuestion, say: Words, chosen: int | None = None) -> Choices:
+    """The buttons of a question's options; with `chosen`, an option's index, the question is closed."""
     command = f"/course answer {question.n + 1}"
     letters = [Choice(letter, f"{command} {letter}") for letter in LETTERS[: len(question.options)]]
     in_words = Choice(say("course.quiz_in_words"), command, say("course.quiz_your_answer"))

@@ -1,5 +1,4 @@
-"""Answers to a quiz: stores one for each learner, tells the learner, sums up at the end, and decides when a question
-comes again.
+"""Stores learners' answers to quizzes, sums a quiz up at its end, and decides when a question comes again.
 
 Only the learner sees how they have answered.
 """
@@ -26,15 +25,13 @@ from storage.quizzes import QuizQuestion
 if TYPE_CHECKING:
     from storage.quizzes import Quizzes
 
-_NUMBERED = re.compile(r"(\d{1,2})[.:)]?\s+(.+)", re.DOTALL)
+_NUMBERED_ANSWER = re.compile(r"(\d{1,2})[.:)]?\s+(.+)", re.DOTALL)
 """A question's number, then an answer."""
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """The result of an answer. The learner has `answered` that many of the quiz's `total` questions, `right` of them
-    correctly.
-    """
+    """The result of an answer. `answered` and `right` count the learner's answers to the quiz's `total` questions."""
 
     question: QuizQuestion
     chosen: int
@@ -58,12 +55,12 @@ class QuizAnswers:
     """The verbs answer, finish and score. `_past` gives the request of an earlier run."""
 
     _quizzes: Quizzes
-    _past: Callable[[str, str], Awaitable[Request | None]]
+    _request_of: Callable[[str, str], Awaitable[Request | None]]
 
     async def answer(self, run: Run) -> AsyncGenerator[Event, None]:
         """Store a learner's answer and say whether it is right; in public, say only that it is stored."""
         say, openly = words(run.request.locale), bool(run.request.options.get(OPENLY))
-        outcome = await run.step("answered", partial(self._answered, run), Outcome)
+        outcome = await run.step("answered", partial(self._store_answer, run), Outcome)
         question, open_questions = outcome.question, outcome.total - outcome.answered
         if openly:
             yield Stage("answer", say("course.quiz_kept", n=question.n + 1))
@@ -85,7 +82,7 @@ class QuizAnswers:
         A question that cannot be edited is not posted again, since the result repeats its answer.
         """
         say = words(run.request.locale)
-        result = await run.step("finished", partial(self._finished, run), Result)
+        result = await run.step("finished", partial(self._close, run), Result)
         for question in result.questions:
             title = say("course.quiz_question", n=question.n + 1, total=len(result.questions))
             yield Changed(
@@ -111,7 +108,7 @@ class QuizAnswers:
         """Show a learner's own score, course by course."""
         request, say = run.request, words(run.request.locale)
 
-        async def scored() -> str:
+        async def score_lines() -> str:
             standings = await self._quizzes.score(request.place.space, request.author.id, datetime.now(UTC))
             lines = [
                 "- "
@@ -126,17 +123,17 @@ class QuizAnswers:
             ]
             return "\n".join(lines) or say("course.score_none")
 
-        text = await run.step("score", scored, str)
+        text = await run.step("score", score_lines, str)
         yield Stage("score", say("course.score", name=request.author.name))
         yield Text(text)
 
-    async def _answered(self, run: Run) -> Outcome:
+    async def _store_answer(self, run: Run) -> Outcome:
         request, space = run.request, run.request.place.space
-        quiz, questions = await self._quiz_of(request)
+        quiz, questions = await self._find_quiz(request)
         answered = {card.n for card in await self._quizzes.cards(space, quiz, request.author.id)}
         question, chosen = _chosen(request, questions, answered)
         counts = await self._quizzes.answer(
-            space, quiz, question.n, request.author.id, run.id, chosen, self._remembered, datetime.now(UTC)
+            space, quiz, question.n, request.author.id, run.id, chosen, _review, datetime.now(UTC)
         )
         if counts is None:
             raise UserError("course.quiz_over")
@@ -147,14 +144,12 @@ class QuizAnswers:
             question, chosen, len(own_cards), sum(card.right for card in own_cards), len(questions)
         )
 
-    async def _quiz_of(self, request: Request) -> tuple[str, list[QuizQuestion]]:
-        """The quiz whose button was pressed, or else the newest one in the thread or channel that this person may
-        see.
-        """
+    async def _find_quiz(self, request: Request) -> tuple[str, list[QuizQuestion]]:
+        """The quiz whose button was pressed, or else the newest one here that this person may see. Raises UserError."""
         space, channel, thread = request.place.space, request.place.channel, request.place.thread
         quizzes = [request.answers] if request.answers else await self._quizzes.latest(space, channel, thread)
         for quiz in quizzes or await self._quizzes.latest(space, channel):
-            request_of_quiz = await self._past(space, quiz)
+            request_of_quiz = await self._request_of(space, quiz)
             private = request_of_quiz is not None and bool(request_of_quiz.options.get("private"))
             own = request_of_quiz is not None and request_of_quiz.author.id == request.author.id
             if private and not own and not request.answers:
@@ -163,10 +158,10 @@ class QuizAnswers:
                 return quiz, questions
         raise UserError("course.quiz_none")
 
-    async def _finished(self, run: Run) -> Result:
+    async def _close(self, run: Run) -> Result:
         request, space = run.request, run.request.place.space
-        quiz, questions = await self._quiz_of(request)
-        request_of_quiz = await self._past(space, quiz)
+        quiz, questions = await self._find_quiz(request)
+        request_of_quiz = await self._request_of(space, quiz)
         if not request.author.admin and (
             request_of_quiz is None or request_of_quiz.author.id != request.author.id
         ):
@@ -177,24 +172,12 @@ class QuizAnswers:
         right = [sum(card.right for card in cards if card.n == question.n) for question in questions]
         return Result(quiz, questions, await self._quizzes.learners(space, quiz), right)
 
-    def _remembered(self, memory: str, right: bool) -> tuple[str, datetime]:
-        """FSRS's state of a card, and when the card is due."""
-        from fsrs import Card, Rating, Scheduler
-
-        # In days, not in minutes, since learners do not wait for the next question. Without randomness, so that a
-        # replay gives the same.
-        scheduler = Scheduler(learning_steps=(), relearning_steps=(), enable_fuzzing=False)
-        now = datetime.now(UTC)
-        card = Card.from_dict(json.loads(memory)) if memory else Card(card_id=0, due=now)
-        card, _ = scheduler.review_card(card, Rating.Good if right else Rating.Again, now)
-        return json.dumps(card.to_dict()), card.due
-
 
 async def answers_quiz(quizzes: Quizzes, place: Place, author: str, text: str) -> bool:
-    """Whether a person's plain text answers the newest quiz of the thread, or would have answered one that has ended.
+    """Whether a person's plain text answers the newest quiz of the thread, perhaps one that has ended.
 
-    A question is not an answer, but goes to the courses; from a learner who has answered everything, so does any text
-    that is not one of the options.
+    A question never does. If the learner has answered everything, or the quiz has ended, only a text that is one of the
+    options does.
     """
     newest = (await quizzes.latest(place.space, place.channel, place.thread))[:1]
     if not newest or text.rstrip().endswith("?"):
@@ -213,22 +196,37 @@ def _chosen(
 
     Plain text without a question's number means the first question that is not `answered`.
     """
-    text, open_one = request.text.strip(), None
+    text, open_question = request.text.strip(), None
     if request.options.get(FOLLOW_UP) or len(questions) == 1:
-        open_one = next((question for question in questions if question.n not in answered), questions[-1])
-    numbered = _NUMBERED.fullmatch(text)
-    if numbered is not None and (open_one is None or option_named(text, open_one.options) is None):
+        open_question = next(
+            (question for question in questions if question.n not in answered), questions[-1]
+        )
+    numbered = _NUMBERED_ANSWER.fullmatch(text)
+    if numbered is not None and (open_question is None or option_named(text, open_question.options) is None):
         number, text = int(numbered[1]), numbered[2]
         question = next((question for question in questions if question.n == number - 1), None)
         if question is None:
             raise UserError("course.quiz_no_question", n=number, total=len(questions))
-    elif open_one is None:
+    elif open_question is None:
         raise UserError("course.quiz_number", total=len(questions))
     else:
-        question = open_one
+        question = open_question
     if (option := option_meant(text, question.options)) is None:
         raise UserError("course.quiz_unclear", options=", ".join(LETTERS[: len(question.options)]))
     return question, option
+
+
+def _review(memory: str, right: bool) -> tuple[str, datetime]:
+    """The state of a card (FSRS, as JSON) after an answer, and when it is due again; `memory` is its state before."""
+    from fsrs import Card, Rating, Scheduler
+
+    # In days, not in minutes, since learners do not wait for the next question. Without randomness, so that a
+    # replay gives the same.
+    scheduler = Scheduler(learning_steps=(), relearning_steps=(), enable_fuzzing=False)
+    now = datetime.now(UTC)
+    card = Card.from_dict(json.loads(memory)) if memory else Card(card_id=0, due=now)
+    card, _ = scheduler.review_card(card, Rating.Good if right else Rating.Again, now)
+    return json.dumps(card.to_dict()), card.due
 
 
 def _solution(question: QuizQuestion, say: Words, n: int = 1) -> str:

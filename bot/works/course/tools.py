@@ -12,7 +12,7 @@ from bot.llm.base import Tool, ToolOutput
 from bot.retrieval.chunk import SEPARATOR
 from bot.retrieval.results import Passage
 from bot.works.course.catalogue import SHELF, Catalogue, Course
-from bot.works.course.outline import shown
+from bot.works.course.outline import lesson_heading
 
 if TYPE_CHECKING:
     from bot.retrieval.library import Library
@@ -41,7 +41,7 @@ _NAME: Final = {"type": "string", "description": "The course's title, or a part 
 
 @dataclass(frozen=True, slots=True)
 class SearchResults:
-    """A search's passages, and whether they answer it, or may (`doubtful`); `refused` says why there are none."""
+    """The passages of a search: `confident` if they answer it, `doubtful` if they may. `refused` is an error."""
 
     passages: tuple[Passage, ...] = ()
     confident: bool = False
@@ -107,7 +107,7 @@ class CourseTools:
             if not within:
                 return SearchResults(refused=_no_lesson(lesson_number, courses))
         results = await self._library.search(self._space, SHELF, query, k=RESULTS, within=within)
-        passages = (self._placed(passage) for passage in results.passages)
+        passages = (self._with_lesson_link(passage) for passage in results.passages)
         return SearchResults(
             tuple(passages), results.confident, notices=tuple(results.notices), doubtful=results.doubtful
         )
@@ -139,7 +139,7 @@ class CourseTools:
             ),
         )
 
-    def _placed(self, passage: Passage) -> Passage:
+    def _with_lesson_link(self, passage: Passage) -> Passage:
         """The passage with its lesson's address, and without the course's title before its headings."""
         course = self.catalogue.course(passage.document)
         if course is None:
@@ -158,7 +158,7 @@ def _outline_passage(course: Course) -> Passage:
     room = OUTLINE_CHARS - sum(len(line) + 1 for line in lines)
     for n, lesson in enumerate(course.lessons):
         link = course.link_to(lesson)
-        line = f"Lesson {shown(lesson.number, lesson.title)}" + (f" ({link})" if link else "")
+        line = f"Lesson {lesson_heading(lesson.number, lesson.title)}" + (f" ({link})" if link else "")
         room -= len(line) + 1
         if room < 0:
             lines.append(f"… and {len(course.lessons) - n} more lessons.")
@@ -180,11 +180,11 @@ def _outline_passage(course: Course) -> Passage:
 
 
 def _no_course(name: str, resolved: CourseMatch) -> str:
-    named = "; ".join(f"“{title}”" for title in resolved.nearest)
+    titles = "; ".join(f"“{title}”" for title in resolved.nearest)
     if resolved.several:
-        return f"“{name[:80]}” could be more than one course: {named}. Name one."
+        return f"“{name[:80]}” could be more than one course: {titles}. Name one."
     return (
-        f"There is no course “{name[:80]}”. The nearest names are: {named or 'none, there are no courses'}."
+        f"There is no course “{name[:80]}”. The nearest names are: {titles or 'none, there are no courses'}."
     )
 
 
@@ -192,8 +192,8 @@ def _no_lesson(number: int, courses: tuple[Course, ...]) -> str:
     if len(courses) != 1:
         return f"No course has a lesson {number}."
     numbers = sorted({lesson.number for lesson in courses[0].lessons})
-    listed = ", ".join(map(str, numbers[:50])) + ("…" if len(numbers) > 50 else "")
-    return f"“{courses[0].title}” has no lesson {number}. Its lessons are: {listed or 'none'}."
+    number_list = ", ".join(map(str, numbers[:50])) + ("…" if len(numbers) > 50 else "")
+    return f"“{courses[0].title}” has no lesson {number}. Its lessons are: {number_list or 'none'}."
 
 
 def _schema(properties: dict[str, Any], needed: str) -> dict[str, Any]:

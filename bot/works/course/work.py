@@ -1,5 +1,4 @@
-"""The work "course": its verbs. The library's jobs import files: they read them, shape them as courses, cut and embed
-them.
+"""The verbs of the work "course". Files are imported by the library's jobs, which read, shape, cut and embed them.
 
 A title is a course's identity: a second file with the same title replaces the first one, or is refused.
 """
@@ -30,7 +29,7 @@ from bot.works.course.catalogue import BOOK, COURSE, FOLDER, SHELF
 from bot.works.course.course_document import read_book, read_course, read_folder
 from bot.works.course.course_fields import names_course
 from bot.works.course.course_names import course_named
-from bot.works.course.folder import pack, write_named
+from bot.works.course.folder import add_options, pack
 from bot.works.library.intake_job import IntakeJob, failures, files_of, left_out, named_paths
 
 if TYPE_CHECKING:
@@ -48,11 +47,11 @@ if TYPE_CHECKING:
 
 OVERLAP: Final = 100
 """The number of characters that two windows of one lesson share; their size is [retrieval]'s."""
-LESSONS: Final = 100
+OUTLINE_LESSONS: Final = 100
 """The maximum number of lessons in an outline's message; a longer one comes as a file as well."""
 
 KINDS: Final = (*SUFFIXES, BUNDLE)
-NAMED: Final = 20
+TITLES_NAMED: Final = 20
 """How many titles the message at a job's end names; `course list` names all."""
 
 
@@ -75,8 +74,8 @@ class Courses:
 
     def run(self, run: Run) -> AsyncGenerator[Event, None]:
         verbs = {
-            "add": self._take_in,
-            "replace": self._take_in,
+            "add": self._import,
+            "replace": self._import,
             "remove": self._remove,
             "ask": self.questions.run,
             "list": self._list,
@@ -89,37 +88,37 @@ class Courses:
         }
         return verbs[run.request.verb](run)
 
-    async def _take_in(self, run: Run) -> AsyncGenerator[Event, None]:
+    async def _import(self, run: Run) -> AsyncGenerator[Event, None]:
         """Import the named or attached files."""
         request, say = run.request, words(run.request.locale)
-        named = named_paths(request)
-        if not named and not request.files:
+        paths = named_paths(request)
+        if not paths and not request.files:
             raise UserError("course.no_files", kinds=", ".join(KINDS))
         if request.files:
             yield Status(say("library.fetching"))
-        files, refused = await files_of(run, self.incoming, named, self.max_bytes, KINDS)
+        files, refused = await files_of(run, self.incoming, paths, self.max_bytes, KINDS)
         if not files and not refused:
             yield Stage("job", say("course.adding", n=0))
             kinds = ", ".join(KINDS)
-            yield Failed(say("library.nothing_there", paths=", ".join(named), kinds=kinds), retry=False)
+            yield Failed(say("library.nothing_there", paths=", ".join(paths), kinds=kinds), retry=False)
             return
 
-        async def gathered() -> list[tuple[Item, int]]:
-            return await self._items(run, named, files)
+        async def gather() -> list[tuple[Item, int]]:
+            return await self._items(run, paths, files)
 
-        found = await run.step("courses", gathered, list[tuple[Item, int]])
-        items, sizes = [item for item, _ in found], [size for _, size in found]
+        courses = await run.step("courses", gather, list[tuple[Item, int]])
+        items, sizes = [item for item, _ in courses], [size for _, size in courses]
         yield Stage("job", say("course.adding", n=len(items) + len(refused)))
         job = IntakeJob(self.intake, self.jobs, run, SHELF, self.shapes, _outcome)
         replace = request.verb == "replace" or bool(request.options.get("replace"))
         async with aclosing(job.events(items, sizes, refused, replace=replace)) as events:
             async for event in events:
                 yield event
-        async for notice in left_out(run, named, CONFIGS):
+        async for notice in left_out(run, paths, CONFIGS):
             yield notice
 
     async def _items(
-        self, run: Run, named: Sequence[str], files: Sequence[Candidate]
+        self, run: Run, paths: Sequence[str], files: Sequence[Candidate]
     ) -> list[tuple[Item, int]]:
         """The courses that the files make, with their sizes in bytes.
 
@@ -128,43 +127,44 @@ class Courses:
         options = run.request.options
         kind = BOOK if options.get("book") else COURSE
         about = {name: str(options[name]) for name in ("title", "instructor", "link") if options.get(name)}
-        found: list[tuple[Item, int]] = []
+        items: list[tuple[Item, int]] = []
 
-        async def packed(name: str, root: Path, group: Sequence[Candidate], kind: str) -> None:
-            target = f"course-{len(found)}{BUNDLE}"
+        async def add_packed(name: str, root: Path, group: Sequence[Candidate], kind: str) -> None:
+            target = f"course-{len(items)}{BUNDLE}"
             async with self.incoming.writing(run, target) as path:
                 size = await pack(
                     root, group, about, path, partial(self.incoming.read, max_bytes=self.max_bytes)
                 )
             stored = self.incoming.path(run, target)
-            found.append((Item(f"{name}{BUNDLE}", stored, max_bytes=self.max_bytes, kind=kind), size))
+            items.append((Item(f"{name}{BUNDLE}", stored, max_bytes=self.max_bytes, kind=kind), size))
 
-        rest = [file for file in files if suffix_of(file.name) != BUNDLE]
+        single_files = [file for file in files if suffix_of(file.name) != BUNDLE]
         for file in files:
             if suffix_of(file.name) == BUNDLE:
-                path, size = await self._named_zip(run, file, about, f"course-{len(found)}{BUNDLE}")
+                path, size = await self._zip_with_options(run, file, about, f"course-{len(items)}{BUNDLE}")
                 name = f"{PurePath(file.name).stem}{BUNDLE}"
-                found.append((Item(name, path, max_bytes=self.max_bytes, kind=FOLDER), size))
-        for path in named if ONLY not in options else ():
+                items.append((Item(name, path, max_bytes=self.max_bytes, kind=FOLDER), size))
+        for path in paths if ONLY not in options else ():
             root = await asyncio.to_thread(_folder, path)
-            group = [file for file in rest if root and Path(file.path).is_relative_to(root)]
+            group = [file for file in single_files if root and Path(file.path).is_relative_to(root)]
             if root and group and (kind == BOOK or about or not await self._holds_courses(group)):
-                await packed(root.name, root, group, FOLDER)
-                rest = [file for file in rest if file not in group]
-        if about.get("title") and (len(found) > 1 or (found and rest)):
+                await add_packed(root.name, root, group, FOLDER)
+                single_files = [file for file in single_files if file not in group]
+        if about.get("title") and (len(items) > 1 or (items and single_files)):
             raise UserError("course.one_title")
-        if about.get("title") and len(rest) > 1:
-            await packed(about["title"][:80], Path(), rest, FOLDER)
+        if about.get("title") and len(single_files) > 1:
+            await add_packed(about["title"][:80], Path(), single_files, FOLDER)
         elif about:
-            for file in rest:
-                await packed(PurePath(file.name).stem, Path(), [file], kind)
+            for file in single_files:
+                await add_packed(PurePath(file.name).stem, Path(), [file], kind)
         else:
-            found += [
-                (Item(file.name, file.path, max_bytes=self.max_bytes, kind=kind), file.size) for file in rest
+            items += [
+                (Item(file.name, file.path, max_bytes=self.max_bytes, kind=kind), file.size)
+                for file in single_files
             ]
-        return found
+        return items
 
-    async def _named_zip(
+    async def _zip_with_options(
         self, run: Run, file: Candidate, about: Mapping[str, str], target: str
     ) -> tuple[str, int]:
         """The path and the size of an existing zip, with the command's options added if there are any.
@@ -179,11 +179,11 @@ class Courses:
         except UserError:
             return file.path, file.size
         async with self.incoming.writing(run, target) as path:
-            size = await asyncio.to_thread(write_named, data, about, path)
+            size = await asyncio.to_thread(add_options, data, about, path)
         return self.incoming.path(run, target), size
 
     async def _holds_courses(self, files: Sequence[Candidate]) -> bool:
-        """Whether a folder's files are separate courses: one of its texts, or else its first file, names a course."""
+        """Whether a folder's files are separate courses: a text, or without texts the first file, names a course."""
         texts = [file for file in files if suffix_of(file.name) in PLAIN]
         for file in texts or files[:1]:
             try:
@@ -204,7 +204,7 @@ class Courses:
 
         # The choice comes first and is stored: after a crash the name may mean no course, or another one.
         async def course() -> tuple[str, str]:
-            course = await self._named(space, request.text)
+            course = await self._course_named(space, request.text)
             return course.document, course.title
 
         async def removed() -> bool:
@@ -220,30 +220,30 @@ class Courses:
     async def _list(self, run: Run) -> AsyncGenerator[Event, None]:
         say = words(run.request.locale)
 
-        async def listed() -> tuple[int, str]:
+        async def list_text() -> tuple[int, str]:
             courses = (await self.catalogues.of(run.request.place.space)).courses
-            lines = [_line(course, say) for course in courses]
+            lines = [_list_line(course, say) for course in courses]
             return len(courses), "\n".join(lines) or say("course.none")
 
-        n, text = await run.step("list", listed, tuple[int, str])
+        n, text = await run.step("list", list_text, tuple[int, str])
         yield Stage("list", say("course.list", n=n))
         yield Text(text)
 
     async def _outline(self, run: Run) -> AsyncGenerator[Event, None]:
         request, say = run.request, words(run.request.locale)
 
-        async def outlined() -> tuple[str, str, str]:
-            course = await self._named(request.place.space, request.text)
-            rest = outline(course, say) if len(course.lessons) > LESSONS else ""
-            return course.title, outline(course, say, LESSONS), rest
+        async def outlines() -> tuple[str, str, str]:
+            course = await self._course_named(request.place.space, request.text)
+            whole = outline(course, say) if len(course.lessons) > OUTLINE_LESSONS else ""
+            return course.title, outline(course, say, OUTLINE_LESSONS), whole
 
-        title, text, file_text = await run.step("outline", outlined, tuple[str, str, str])
+        title, text, file_text = await run.step("outline", outlines, tuple[str, str, str])
         yield Stage("outline", title)
         yield Text(text)
         if file_text:
             yield Attachment("outline.md", "text/markdown", file_text.encode())
 
-    async def _named(self, space: str, name: str) -> Course:
+    async def _course_named(self, space: str, name: str) -> Course:
         return await course_named(self.names, await self.catalogues.of(space), name)
 
 
@@ -263,20 +263,20 @@ def outline(course: Course, say: Words, most: int | None = None) -> str:
     return "\n".join(lines)
 
 
-def _line(course: Course, say: Words) -> str:
+def _list_line(course: Course, say: Words) -> str:
     title = harmless(course.title)
-    named = f"[{title}]({harmless_link(course.link)})" if course.link else f"**{title}**"
+    name = f"[{title}]({harmless_link(course.link)})" if course.link else f"**{title}**"
     by = f" · {harmless(course.instructor)}" if course.instructor else ""
-    return f"- {named}: {say('course.lessons', n=len(course.lessons))}{by}"
+    return f"- {name}: {say('course.lessons', n=len(course.lessons))}{by}"
 
 
 def shapes(*, windows: bool) -> Mapping[str, Shape]:
-    """How our kinds of documents are read and cut: at headings and paragraphs, or as `windows` of sentences."""
+    """How each kind of document is read and cut: at headings and paragraphs, or as `windows` of sentences."""
     overlap = OVERLAP if windows else None
-    return {kind: partial(_shaped, read, overlap) for kind, read in _READ.items()}
+    return {kind: partial(_shape, read, overlap) for kind, read in _READERS.items()}
 
 
-_READ: Final = {COURSE: read_course, BOOK: read_book, FOLDER: read_folder}
+_READERS: Final = {COURSE: read_course, BOOK: read_book, FOLDER: read_folder}
 
 
 def _folder(path: str) -> Path | None:
@@ -285,7 +285,7 @@ def _folder(path: str) -> Path | None:
     return root if root.is_dir() else None
 
 
-def _shaped(
+def _shape(
     read: Callable[[str, Document], tuple[Document, Outline]],
     overlap: int | None,
     name: str,
@@ -296,16 +296,16 @@ def _shaped(
 
 def _outcome(shelf: str, results: list[IntakeResult], bad: list[Refused], say: Words) -> list[Event]:
     """The imported titles, those that existed already, and the failures."""
-    went_in = [result.title for result in results if result.document and not result.known]
+    added = [result.title for result in results if result.document and not result.known]
     known_count = sum(1 for result in results if result.known)
     lines = []
-    if went_in:
+    if added:
         passages = sum(result.chunks for result in results if result.document and not result.known)
-        lines += [say("course.added", n=len(went_in), passages=passages)]
-        lines += [f"- {title}" for title in went_in[:NAMED]]
-        if more := len(went_in[NAMED:]):
+        lines += [say("course.added", n=len(added), passages=passages)]
+        lines += [f"- {title}" for title in added[:TITLES_NAMED]]
+        if more := len(added[TITLES_NAMED:]):
             lines.append(say("course.more", n=more))
     if known_count:
         lines.append(say("course.known", n=known_count))
     events: list[Event] = [Text("\n".join(lines))] if lines else []
-    return events + failures(bad, len(went_in) + known_count + len(bad), say)
+    return events + failures(bad, len(added) + known_count + len(bad), say)
