@@ -13,10 +13,10 @@ from bot.events import Citation, Event, Notice, Stage, Text
 from bot.retrieval.intake import Item
 from bot.words import words
 from bot.works.library import LibraryConfig
-from bot.works.library.emptiness import why_no_books
-from bot.works.rules.answer import rag
+from bot.works.library.no_books import why_no_books
+from bot.works.rules.answer import answer_prompt
 from bot.works.rules.house_rules import HouseRules
-from bot.works.rules.question_files import Own, Pictures, QuestionFiles
+from bot.works.rules.question_files import AttachedTexts, Pictures, QuestionFiles
 from bot.works.rules.snapshot import Snapshots
 from bot.works.rules.work import Asking
 from tests.fakes.chat_completions import Reply
@@ -115,7 +115,7 @@ async def test_a_question_that_an_earlier_release_began_without_a_model_is_quote
     async with opened(tmp_path) as bench:
         run = MemoryRun()
         run.request = replace(run.request, text=question)
-        snapshot = await snapshots(bench).take(run.request, Own())
+        snapshot = await snapshots(bench).take(run.request, AttachedTexts())
         run.kept["snapshot"] = replace(snapshot, cites=True)
         events = [event async for event in asking(bench).run(run)]
         assert events == await asked(bench, question)
@@ -154,8 +154,8 @@ async def test_a_model_translates_a_question_into_the_books_language(tmp_path: P
             text = "".join(event.text for event in events if isinstance(event, Text))
             assert "A candle burns four hours" in text, question
             run = MemoryRun()
-            snapshot = await snapshots(bench).take(replace(run.request, text=question), Own())
+            snapshot = await snapshots(bench).take(replace(run.request, text=question), AttachedTexts())
             assert snapshot.language == language
-            told = rag(snapshot, [], Pictures())
+            told = answer_prompt(snapshot, [], Pictures())
             assert "the language of the question" in told.system + told.messages[0].text
         assert bench.service.calls == len(questions)

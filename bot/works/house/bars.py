@@ -62,17 +62,17 @@ async def bars_of(accounts: Accounts, request: Request) -> Bars:
         }
         parts = {work: [of_day.get((day, work), 0.0) for day in names] for work in (*largest, other)}
         parts = {value_in(say, work): row for work, row in parts.items() if any(row)}
-        told = {work: sum(row) for work, row in parts.items()}
+        sums_by_name = {work: sum(row) for work, row in parts.items()}
     else:
-        called = await accounts.called(request.place, by, spent[:GROUPS])
+        names_by_key = await accounts.called(request.place, by, spent[:GROUPS])
         unknown = say("usage.nameless") if by == "person" else other
-        shown = {key: value_in(say, key) for key in spent[:GROUPS]} if by == "work" else called
-        names = [shown.get(key) or key or unknown for key in spent[:GROUPS]]
+        labels = {key: value_in(say, key) for key in spent[:GROUPS]} if by == "work" else names_by_key
+        names = [labels.get(key) or key or unknown for key in spent[:GROUPS]]
         parts = {"": [sums[key] for key in spent[:GROUPS]]}
-        told = dict(zip(names, parts[""], strict=True))
+        sums_by_name = dict(zip(names, parts[""], strict=True))
     kind, days = say(f"usage.chart_{by}"), days_of(request)
     title = say("usage.chart_dollars" if usd else "usage.chart_tokens", by=kind, days=days)
-    alt = ", ".join(f"{name} {mark(value, say, usd=usd)}" for name, value in told.items())
+    alt = ", ".join(f"{name} {mark(value, say, usd=usd)}" for name, value in sums_by_name.items())
     return Bars(title, by, usd, names if len(spent) > 1 else [], parts, f"{title}: {alt}")
 
 

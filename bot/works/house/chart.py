@@ -24,14 +24,14 @@ DATES: Final = 8
 def draw(bars: Bars, mark: Callable[[float], str]) -> bytes:
     """The picture as a PNG; `mark` formats an amount."""
     with alone:
-        upright = bars.by == "day"
-        figure, axes = sheet(3.6 if upright else 1.3 + 0.34 * len(bars.names), bars.title)
-        (_upright if upright else _lying)(axes, bars, mark)
-        bare(axes, PALE if upright else INK)
+        by_day = bars.by == "day"
+        figure, axes = sheet(3.6 if by_day else 1.3 + 0.34 * len(bars.names), bars.title)
+        (_vertical_bars if by_day else _horizontal_bars)(axes, bars, mark)
+        bare(axes, PALE if by_day else INK)
         return png(figure)
 
 
-def _upright(axes: Axes, bars: Bars, mark: Callable[[float], str]) -> None:
+def _vertical_bars(axes: Axes, bars: Bars, mark: Callable[[float], str]) -> None:
     """Draw a bar for each day, in coloured parts."""
     at = range(len(bars.names))
     below = [0.0] * len(bars.names)
@@ -48,7 +48,7 @@ def _upright(axes: Axes, bars: Bars, mark: Callable[[float], str]) -> None:
     axes.legend(frameon=False, fontsize=8.5, labelcolor=INK, loc="upper left", bbox_to_anchor=(1, 1))
 
 
-def _lying(axes: Axes, bars: Bars, mark: Callable[[float], str]) -> None:
+def _horizontal_bars(axes: Axes, bars: Bars, mark: Callable[[float], str]) -> None:
     """Draw a bar for each group, the largest at the top, with its amount."""
     (amounts,) = bars.parts.values()
     at = [-n for n in range(len(bars.names))]

@@ -38,12 +38,14 @@ _TRIAL: Final = Prompt(
 
 
 class ModelChoice:
+    """The verb "models"."""
+
     def __init__(self, resources: Resources) -> None:
         self._resources = resources
         self._config = resources.config
         self._from_file = resources.config.roles_from == "config"
 
-    def _own(self, say: Words) -> str:
+    def _default_models(self, say: Words) -> str:
         """The models of a space that has not chosen any."""
         return say("models_chat.own_config" if self._from_file else "models_chat.own_default")
 
@@ -76,19 +78,23 @@ class ModelChoice:
             lines.append(table_row(role, code(", ".join(chain)) or "–", whose))
         notes = []
         servers = await local_servers(self._config.providers)
-        found = {server.name for server in servers}
+        running = {server.name for server in servers}
         used = {model_spec.model_of(model).partition(":")[0] for role in ROLES for model in roles.chain(role)}
         for name in TITLES:
             address = self._config.providers[name].base_url or ""
-            if name in used and name not in found and on_this_machine(address):
-                notes.append(say("models_chat.gone", server=TITLES[name], address=address, own=self._own))
+            if name in used and name not in running and on_this_machine(address):
+                notes.append(
+                    say("models_chat.gone", server=TITLES[name], address=address, own=self._default_models)
+                )
         for server in servers:
             models = ", ".join(code(f"{server.name}:{model}") for model in server.models[:LISTED])
             notes.append(say("models_chat.found_here", server=server.title, name=server.name, models=models))
-        keyed = [name for name, provider in self._config.providers.items() if _keyed(self._resources, name)]
-        if keyed:
-            notes.append(say("models_chat.keyed", names=", ".join(map(code, keyed))))
-        notes.append(say("models_chat.how", own=self._own))
+        providers_with_key = [
+            name for name, provider in self._config.providers.items() if _has_key(self._resources, name)
+        ]
+        if providers_with_key:
+            notes.append(say("models_chat.keyed", names=", ".join(map(code, providers_with_key))))
+        notes.append(say("models_chat.how", own=self._default_models))
         return "\n".join([*lines, "", *(f"- {note}" for note in notes)])
 
     async def _use(self, request: Request, model: str, say: Words) -> str:
@@ -99,12 +105,12 @@ class ModelChoice:
                 raise UserError("models_chat.not_among", server=server.title, model=name, models=models)
         chosen = {MODEL + role: model for role in ROLES}
         await self._resources.settings.set_all(request.place, request.author.id, chosen, "space")
-        return say("models_chat.used", model=code(model), own=self._own)
+        return say("models_chat.used", model=code(model), own=self._default_models)
 
     async def _reset(self, request: Request, say: Words) -> str:
         names = [MODEL + role for role in ROLES]
         await self._resources.settings.reset_all(request.place, request.author.id, names, "space")
-        return say("models_chat.back", own=self._own)
+        return say("models_chat.back", own=self._default_models)
 
     async def _try(self, run: Run, model: str, say: Words) -> str:
         began = time.monotonic()
@@ -113,19 +119,19 @@ class ModelChoice:
         text = harmless(" ".join(answer.text.split())[:300])
         return say("models_chat.tried", model=code(model), seconds=seconds, text=text)
 
-    async def _model(self, named: str) -> str:
+    async def _model(self, typed: str) -> str:
         """The "provider:model" and settings for a name that people use. Raises UserError if it cannot be asked."""
-        name = named.split()[0]
+        name = typed.split()[0]
         if ":" not in name:
-            named = f"{await self._first(name.casefold())}{named.removeprefix(name)}"
-        spec = model_spec.parse(checks.models(self._resources, named))
+            typed = f"{await self._first_model(name.casefold())}{typed.removeprefix(name)}"
+        spec = model_spec.parse(checks.models(self._resources, typed))
         if variable := self._config.key_missing(spec.model):
             raise TransientError(
                 "model.key_missing", provider=spec.model.partition(":")[0], variable=variable
             )
         return str(spec)
 
-    async def _first(self, name: str) -> str:
+    async def _first_model(self, name: str) -> str:
         """The first model on the server with this name."""
         checks.provider(self._config, name)
         if name not in TITLES:
@@ -137,6 +143,6 @@ class ModelChoice:
         )
 
 
-def _keyed(resources: Resources, name: str) -> bool:
+def _has_key(resources: Resources, name: str) -> bool:
     variable = resources.config.providers[name].api_key_env
     return bool(variable and resources.config.secret(variable))

@@ -26,9 +26,7 @@ TOUR = ("tour.books", "tour.story", "tour.course", "tour.council", "tour.yours")
 
 @dataclass(frozen=True, slots=True)
 class ConversationWork:
-    """Uses the sessions, to close one, a function that stops a person's runs in a place, the accounts, and the choice
-    of models.
-    """
+    """The work. `_stop` stops a person's runs in a place, and returns their number."""
 
     _sessions: Sessions
     _stop: Callable[[Place, str], Awaitable[int]]

@@ -72,8 +72,8 @@ VERBS: tuple[Verb, ...] = (
 
 def make(resources: Resources, runs: Runs) -> Work:
     from bot.commands import KINDS
-    from bot.works.library.emptiness import why_no_books
     from bot.works.library.jobs import JobBoard
+    from bot.works.library.no_books import why_no_books
     from bot.works.library.show import BookPage
     from bot.works.library.work import LibraryWork
 
@@ -116,7 +116,7 @@ def _examine(config: Config, say: Words) -> Iterator[Check]:
 
 
 async def _clear(resources: Resources) -> None:
-    """Delete what an interrupted job had not finished."""
+    """Delete what interrupted jobs have left unfinished."""
     await resources.intake.clear()
 
 
@@ -126,7 +126,7 @@ async def _job(resources: Resources, typed: Typed) -> list[str]:
     return await jobs.names(resources.jobs, typed.space, typed.prefix)
 
 
-def _of_the_shelves(name: str) -> Complete:
+def _completions(name: str) -> Complete:
     async def names(resources: Resources, typed: Typed) -> list[str]:
         return await resources.library.complete(typed.space, name, typed.prefix, typed.shelf)
 
@@ -136,19 +136,19 @@ def _of_the_shelves(name: str) -> Complete:
 async def _overview(
     resources: Resources, space: str, say: Words, name: Callable[[str], str]
 ) -> AsyncIterator[str]:
-    counted = Counter(book.shelf for book in await resources.records.documents.list(space))
-    yield say("slack_home.books" if counted else "slack_home.no_books")
-    for shelf, n in sorted(counted.items())[:SHELVES]:
+    counts = Counter(book.shelf for book in await resources.records.documents.list(space))
+    yield say("slack_home.books" if counts else "slack_home.no_books")
+    for shelf, n in sorted(counts.items())[:SHELVES]:
         yield say("slack_home.shelf", shelf=name(shelf), n=n)
-    if rest := sorted(counted)[SHELVES:]:
-        yield say("slack_home.more_shelves", n=len(rest))
+    if more := sorted(counts)[SHELVES:]:
+        yield say("slack_home.more_shelves", n=len(more))
 
 
 KIND = Kind(
     "library",
     VERBS,
     make,
-    completes={"job": _job} | {name: _of_the_shelves(name) for name in ("section", "book", "shelf")},
+    completes={"job": _job} | {name: _completions(name) for name in ("section", "book", "shelf")},
     tidy=_clear,
     overview=_overview,
     sections={"library": LibraryConfig},

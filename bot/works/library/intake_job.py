@@ -7,11 +7,11 @@ files are added and why.
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 import json
 import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Container, Mapping, Sequence
 from contextlib import aclosing, suppress
-from dataclasses import replace as changed
 from itertools import islice
 from typing import TYPE_CHECKING, Generic, TypeAlias, TypeVar
 
@@ -38,18 +38,16 @@ READ_BYTES = 1_000_000
 EMBED_CHUNKS = 64
 """How many vectors one step makes: two to three seconds' work on one core."""
 
-NAMED = 20
+FAILURES_NAMED = 20
 """How many failed files are named in the chat; `library jobs` names them all."""
 
 NOTE_S = 1.0
-"""Seconds between two stored notes of a file's progress."""
+"""Seconds between two times that a file's progress is stored."""
 
 Span = tuple[str, int, int]
 Put = Callable[[tuple[int, int, int]], None]
 Outcome: TypeAlias = "Callable[[str, list[IntakeResult], list[Refused], Words], list[Event]]"
-"""Makes the events at a job's end, from the shelf, the results of its files, and the files that failed with the
-reasons.
-"""
+"""Makes the events at a job's end from the shelf, the results of its files, and the files that failed."""
 News = TypeVar("News")
 Value = TypeVar("Value")
 PAUSE_S = 0.25
@@ -62,50 +60,48 @@ def named_paths(request: Request) -> list[str]:
     On other platforms a path would be one of the server's, which does not belong to the person who types.
     """
     paths = request.options.get("paths")
-    named = isinstance(paths, list) and request.place.platform in ("terminal", WATCH)
-    return [str(path) for path in paths] if named and isinstance(paths, list) else []
+    has_paths = isinstance(paths, list) and request.place.platform in ("terminal", WATCH)
+    return [str(path) for path in paths] if has_paths and isinstance(paths, list) else []
 
 
 async def files_of(
-    run: Run, incoming: Incoming, named: Sequence[str], max_bytes: int, kinds: Sequence[str] = SUFFIXES
+    run: Run, incoming: Incoming, paths: Sequence[str], max_bytes: int, kinds: Sequence[str] = SUFFIXES
 ) -> tuple[list[Candidate], list[Refused]]:
-    """The named or attached files, or those that are due in a watched folder, and the reasons why some cannot be
-    read.
-    """
+    """The named or attached files, or those that are due in a watched folder, and those that cannot be read."""
     due = run.request.options.get(ONLY)
 
-    async def gathered() -> tuple[list[Candidate], list[Refused]]:
-        files, refused = await asyncio.to_thread(gather, named, max_bytes, kinds)
+    async def gather_files() -> tuple[list[Candidate], list[Refused]]:
+        files, refused = await asyncio.to_thread(gather, paths, max_bytes, kinds)
         if not isinstance(due, list):
             return files, refused
-        names_due = set(due)
-        return [file for file in files if file.name in names_due], [
-            file for file in refused if file.name in names_due
+        due_names = set(due)
+        return [file for file in files if file.name in due_names], [
+            file for file in refused if file.name in due_names
         ]
 
-    files, refused = await run.step("files", gathered, tuple[list[Candidate], list[Refused]])
+    files, refused = await run.step("files", gather_files, tuple[list[Candidate], list[Refused]])
     if not run.request.files:
         return files, refused
-    brought, not_brought = await incoming.bring(run, kinds, max_bytes)
-    return [*files, *brought], [*refused, *not_brought]
+    attached, refused_attached = await incoming.bring(run, kinds, max_bytes)
+    return [*files, *attached], [*refused, *refused_attached]
 
 
-async def left_out(run: Run, named: Sequence[str], used: Container[str] = ()) -> AsyncGenerator[Notice, None]:
-    """A notice about files of unsupported types in the named folders, except those with a name in `used`; as the last
-    event of a run.
-    """
+async def left_out(run: Run, paths: Sequence[str], used: Container[str] = ()) -> AsyncGenerator[Notice, None]:
+    """A notice about files of unsupported types in the named folders, except those with a name in `used`."""
 
-    async def counted() -> dict[str, int]:
-        return await asyncio.to_thread(passed_over, named, used)
+    async def count() -> dict[str, int]:
+        return await asyncio.to_thread(passed_over, paths, used)
 
     kinds = (
-        await run.step("passed over", counted, dict[str, int])
-        if named and ONLY not in run.request.options
+        await run.step("passed over", count, dict[str, int])
+        if paths and ONLY not in run.request.options
         else {}
     )
     if kinds:
         say = words(run.request.locale)
-        suffixes = [f"{n} {suffix or say('library.no_suffix')}" for suffix, n in islice(kinds.items(), NAMED)]
+        suffixes = [
+            f"{n} {suffix or say('library.no_suffix')}" for suffix, n in islice(kinds.items(), FAILURES_NAMED)
+        ]
         yield Notice(say("library.passed_over", n=sum(kinds.values()), kinds=", ".join(suffixes)))
 
 
@@ -121,9 +117,7 @@ class IntakeJob:
         shapes: Mapping[str, Shape] = {},
         outcome: Outcome | None = None,
     ) -> None:
-        """`shapes` are those of documents other than books, by kind; `outcome` replaces the usual message at the
-        end.
-        """
+        """`shapes` are those of documents other than books, by kind; `outcome` replaces the usual final message."""
         self._shapes = shapes
         self._outcome = outcome or _outcome
         self._intake = intake
@@ -156,7 +150,7 @@ class IntakeJob:
             async with aclosing(self._embed(results)) as events:
                 async for event in events:
                     yield event
-            results = await self._swapped(results)
+            results = await self._swap(results)
             await self._intake.release_memory()
             bad = [
                 *refused,
@@ -168,9 +162,9 @@ class IntakeJob:
             unread = [
                 (result.name, *part) for result in results if not result.known for part in result.unread
             ]
-            for notice in unread_notices(unread[:NAMED], self._say):
+            for notice in unread_notices(unread[:FAILURES_NAMED], self._say):
                 yield notice
-            if await self._mixed(results):
+            if await self._has_two_models(results):
                 yield Notice(self._say("library.two_models", shelf=self._shelf.strip()))
         except (UserError, StorageFault):
             state = "failed"
@@ -188,7 +182,9 @@ class IntakeJob:
             )
             pump: Pump[tuple[int, int, int], list[IntakeResult]] = Pump()
 
-            async def some(first: int = first, past: int = past, put: Put = pump.put) -> list[IntakeResult]:
+            async def read_batch(
+                first: int = first, past: int = past, put: Put = pump.put
+            ) -> list[IntakeResult]:
                 return [
                     await self._intake.take(
                         space,
@@ -197,20 +193,22 @@ class IntakeJob:
                         f"{run.id}:{shelf}:{n}",
                         replace=replace,
                         run=run.id,
-                        progress=_of_file(n, put),
+                        progress=_file_progress(n, put),
                         shape=self._shapes[item.kind] if item.kind else None,
                     )
                     for n, item in enumerate(items[first:past], first)
                 ]
 
-            step = run.step(f"read:{shelf}:{first}", some, list[IntakeResult])
+            step = run.step(f"read:{shelf}:{first}", read_batch, list[IntakeResult])
             async with aclosing(pump.news(step)) as news:
                 async for n, pages_done, total in news:
-                    yield self._at(items, n, pages_done, total)
-                    await self._note(n, sum(sizes[:n]) + sizes[n] * pages_done // max(total, 1), sum(sizes))
-            read_now = pump.value
-            results += read_now
-            for result in read_now:
+                    yield self._reading_status(items, n, pages_done, total)
+                    await self._store_progress(
+                        n, sum(sizes[:n]) + sizes[n] * pages_done // max(total, 1), sum(sizes)
+                    )
+            batch_results = pump.value
+            results += batch_results
+            for result in batch_results:
                 if result.key:
                     await self._jobs.add_error(
                         self._space, self._id, result.name, result.key, json.dumps(result.values)
@@ -220,7 +218,7 @@ class IntakeJob:
             )
         yield Status(say("library.reading", name=""), len(items), len(items))
 
-    def _at(self, items: list[Item], n: int, pages_done: int, total: int) -> Status:
+    def _reading_status(self, items: list[Item], n: int, pages_done: int, total: int) -> Status:
         """The progress in reading one file: its own bar if it is the only file, otherwise that of all files."""
         paged = suffix_of(items[n].name) == ".pdf"
         text = self._say(
@@ -232,10 +230,8 @@ class IntakeJob:
         )
         return Status(text, pages_done, total) if len(items) == 1 else Status(text, n, len(items))
 
-    async def _note(self, files: int, bytes_done: int, total: int) -> None:
-        """Store the progress for `library jobs`, once a second, in bytes. A file's import continues if this cannot be
-        written.
-        """
+    async def _store_progress(self, files: int, bytes_done: int, total: int) -> None:
+        """Store the progress in bytes for `library jobs`, once a second; a failure to write it is ignored."""
         if time.monotonic() - self._noted >= NOTE_S:
             self._noted = time.monotonic()
             with suppress(StorageFault):
@@ -275,18 +271,16 @@ class IntakeJob:
         for n, spans in enumerate(_spans(new)):
             yield Status(say("library.vectors"), chunks_done, total)
 
-            async def some(spans: Sequence[Span] = spans) -> int:
+            async def embed_spans(spans: Sequence[Span] = spans) -> int:
                 await self._intake.embed(space, shelf, spans)
                 return sum(past - first for _, first, past in spans)
 
-            chunks_done += await run.step(f"embed:{shelf}:{n}", some, int)
+            chunks_done += await run.step(f"embed:{shelf}:{n}", embed_spans, int)
             await self._jobs.progress(space, self._id, "vectors", chunks_done, total)
         yield Status(say("library.vectors"), total, total)
 
-    async def _swapped(self, results: list[IntakeResult]) -> list[IntakeResult]:
-        """Put the new editions, which were built next to the shelf, onto it. One with nothing left to replace counts as
-        known.
-        """
+    async def _swap(self, results: list[IntakeResult]) -> list[IntakeResult]:
+        """Put the editions that were built beside the shelf onto it; one with nothing to replace counts as known."""
         staged = [result for result in results if result.staged]
         if not staged:
             return results
@@ -296,19 +290,23 @@ class IntakeJob:
 
         swapped_in = set(await self._run.step(f"swap:{self._shelf}", swap, list[str]))
         return [
-            result if not result.staged or result.document in swapped_in else changed(result, known=True)
+            result
+            if not result.staged or result.document in swapped_in
+            else dataclasses.replace(result, known=True)
             for result in results
         ]
 
-    async def _mixed(self, results: list[IntakeResult]) -> bool:
+    async def _has_two_models(self, results: list[IntakeResult]) -> bool:
+        """Whether files were added to a shelf whose vectors come from two models."""
+
         async def mixed() -> bool:
             return await self._intake.mixed(self._space, self._shelf)
 
-        went_in = any(result.document and not result.known for result in results)
-        return went_in and await self._run.step(f"models:{self._shelf}", mixed, bool)
+        added = any(result.document and not result.known for result in results)
+        return added and await self._run.step(f"models:{self._shelf}", mixed, bool)
 
 
-def _of_file(n: int, put: Put) -> Progress:
+def _file_progress(n: int, put: Put) -> Progress:
     """A function that reports the progress of the file with this number."""
     return lambda pages_done, total: put((n, pages_done, total))
 
@@ -345,21 +343,21 @@ def _spans(results: list[IntakeResult]) -> list[list[Span]]:
 
 def _outcome(shelf: str, results: list[IntakeResult], bad: list[Refused], say: Words) -> list[Event]:
     """The message at a job's end: files added, files known already, and files that failed, with the reason."""
-    went_in = [result for result in results if result.document and not result.known]
-    already_there = sum(1 for result in results if result.known)
+    added = [result for result in results if result.document and not result.known]
+    known = sum(1 for result in results if result.known)
     events: list[Event] = []
-    if went_in:
-        sections = sum(result.sections for result in went_in)
-        passages = sum(result.chunks for result in went_in)
+    if added:
+        sections = sum(result.sections for result in added)
+        passages = sum(result.chunks for result in added)
         events.append(
-            Text(say("library.added", n=len(went_in), shelf=shelf, sections=sections, passages=passages))
+            Text(say("library.added", n=len(added), shelf=shelf, sections=sections, passages=passages))
         )
-    if already_there:
-        events.append(Text(("\n" if went_in else "") + say("library.known", n=already_there, shelf=shelf)))
-    return events + failures(bad, len(went_in) + already_there + len(bad), say)
+    if known:
+        events.append(Text(("\n" if added else "") + say("library.known", n=known, shelf=shelf)))
+    return events + failures(bad, len(added) + known + len(bad), say)
 
 
-def failures(bad: list[Refused], total: int, say: Words, *, most: int = NAMED) -> list[Event]:
+def failures(bad: list[Refused], total: int, say: Words, *, most: int = FAILURES_NAMED) -> list[Event]:
     """The events that report the failed files of a job of `total` files; `/library jobs` has those beyond `most`."""
     events: list[Event] = [Notice(say(refusal.key, **refusal.values)) for refusal in islice(bad, most)]
     if len(bad) > most:

@@ -1,4 +1,4 @@
-"""Shows the library's jobs, and stops them. Carries out no job itself."""
+"""Lists and cancels the library's jobs."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from bot.commands import JOBS
 from bot.events import Event, OptionValue, Request, Stage, Text, UserError
+from bot.markdown import table_row
 from bot.runs.requests import readable
 from bot.words import Words, words
 from bot.work import Run
@@ -25,7 +26,7 @@ LEAST_TYPED = 4
 
 
 class JobBoard:
-    """Uses the table of jobs, and a function that stops a run."""
+    """The verbs "jobs" and "cancel"."""
 
     def __init__(self, jobs: Jobs, stop: Stop) -> None:
         self._jobs = jobs
@@ -61,7 +62,7 @@ class JobBoard:
         n = await run.step("cancel", stopped, int)
         yield Stage("cancel", "")
         jobs_of_run = [job_row for job_row in await self._jobs.list(space) if job_row.run == run_id]
-        sentence = _stopped(run_id, jobs_of_run, say, replaces=replaces)
+        sentence = _cancelled_sentence(run_id, jobs_of_run, say, replaces=replaces)
         yield Text(sentence if n else say("library.job_over", job=short(run_id)))
 
     async def _find_job(self, request: Request) -> JobRunRow:
@@ -93,7 +94,7 @@ class JobBoard:
 
 
 async def names(jobs: Jobs, space: str, prefix: str) -> list[str]:
-    """The names of the jobs that can be stopped and that begin with `prefix`."""
+    """Completions: the short names of jobs that can be stopped."""
     ids = [short(running.id) for running in await jobs.runs(space, JOBS)]
     return [name for name in ids if name.startswith(prefix.strip().lower())]
 
@@ -103,7 +104,7 @@ def short(run: str) -> str:
     return run[-6:]
 
 
-def _stopped(id: str, jobs: Sequence[JobRow], say: Words, *, replaces: bool) -> str:
+def _cancelled_sentence(id: str, jobs: Sequence[JobRow], say: Words, *, replaces: bool) -> str:
     if not jobs:
         return say("library.cancelled_waiting", job=short(id))
     if jobs[0].kind == "reindex":
@@ -126,27 +127,16 @@ def _table(
         since = say("library.ago", span=_span(now - run.created_at, say))
         shelf = str(_option(run, "shelf") or "")
         kind, state = say(f"library.kind_{run.kind}"), say("library.state_waiting")
-        lines.append(_row((short(run.id), kind, shelf, state, "", since)))
+        lines.append(table_row(short(run.id), kind, shelf, state, "", since))
     for job in jobs:
-        went_in = max(min(job.files_done, job.files_total - len(job.errors)), 0)
-        files = f"{went_in}/{job.files_total}"
+        added = max(min(job.files_done, job.files_total - len(job.errors)), 0)
+        files = f"{added}/{job.files_total}"
         kind = say(f"library.kind_{job.kind}")
-        cells = (
-            short(job.run),
-            kind,
-            job.shelf,
-            _progress(job, remaining(job), say),
-            files,
-            _when(job, now, say),
-        )
-        lines.append(_row(cells))
+        progress = _progress(job, remaining(job), say)
+        lines.append(table_row(short(job.run), kind, job.shelf, progress, files, _when(job, now, say)))
     # The same file may have failed in several jobs, as in a watched folder.
-    wrong = dict.fromkeys(say(error.key, **json.loads(error.values)) for job in jobs for error in job.errors)
-    return "\n".join([*lines, "", *(f"- {sentence}" for sentence in wrong)]).strip()
-
-
-def _row(cells: Sequence[str]) -> str:
-    return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
+    errors = dict.fromkeys(say(error.key, **json.loads(error.values)) for job in jobs for error in job.errors)
+    return "\n".join([*lines, "", *(f"- {sentence}" for sentence in errors)]).strip()
 
 
 def _option(run: JobRunRow, name: str) -> OptionValue:

@@ -90,13 +90,13 @@ def _figures(row: DocumentRow, pages: int, say: Words) -> str:
     if row.other_embedder and row.chunk_count:
         percent = 100 * row.other_embedded // row.chunk_count
         state += " · " + say("library.other_vectors_at", percent=percent)
-    found = say("library.book_holds", **counts)
+    contents = say("library.book_holds", **counts)
     if pages:
-        found = f"{say('library.book_pages', n=pages)}, {found}"
+        contents = f"{say('library.book_pages', n=pages)}, {contents}"
     kilobytes = f"{max(1, round(row.size / _KB)):,}"
     return "\n".join((
         f"- {say('library.book_file', source=harmless(row.source), code=row.alias, kb=kilobytes, shelf=row.shelf)}",
-        f"- {found}",
+        f"- {contents}",
         f"- {say('library.book_language', language=row.language, date=f'{row.created_at:%Y-%m-%d}')}",
         f"- {say('library.book_search', state=state)}",
     ))  # fmt: skip

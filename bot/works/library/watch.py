@@ -34,9 +34,9 @@ ROUND_S = 10.0
 """Seconds between two looks; a file that changed since the last one may still be being written."""
 
 PASSING = ("library.file_missing", "library.file_unguarded")
-"""Reasons for failure that do not lie in the file: its folder was missing, or the machine too busy to read it."""
+"""Failures that may pass: the folder was missing, or the machine too busy to read the file."""
 
-LONGEST = 60
+MOST_PAUSES = 60
 """The maximum number of rounds that are skipped before a failure is retried: ten minutes."""
 
 LOOK_TIMEOUT_S = 5.0
@@ -63,18 +63,17 @@ def folder_stamps(folder: Path) -> dict[str, Stamp]:
     stamps: dict[str, Stamp] = {}
     for name, entry in walk(folder, unreadable):
         with suppress(OSError):  # deleted meanwhile
-            at = entry.stat(follow_symlinks=False)
-            if stat.S_ISREG(at.st_mode) and at.st_size and sayable(name):
-                stamps[name] = (at.st_size, at.st_mtime_ns)
+            status = entry.stat(follow_symlinks=False)
+            if stat.S_ISREG(status.st_mode) and status.st_size and sayable(name):
+                stamps[name] = (status.st_size, status.st_mtime_ns)
     return stamps
 
 
 @dataclass(slots=True)
 class _Folder:
-    """A watched folder. `settled` are the files as they were offered, or are in the library; `last` as they were at the
-    last look.
+    """A watched folder. `last` are its files at the last look, `settled` those that need no job as they are.
 
-    `offered` are the files for which `run` was begun. After `failures` failures in a row, `pause` rounds are skipped.
+    `run` adds the files `offered`. After `failures` failed runs in a row, `pause` rounds are skipped.
     """
 
     path: Path
@@ -87,7 +86,7 @@ class _Folder:
     looking: asyncio.Future[dict[str, Stamp]] | None = None
     troubles: dict[str, str] = field(default_factory=dict)
 
-    def tell(self, about: str, trouble: str = "") -> None:
+    def log_change(self, about: str, trouble: str = "") -> None:
         """Log a problem once, and its end once."""
         before = self.troubles.get(about, "")
         if trouble and trouble != before:
@@ -98,11 +97,10 @@ class _Folder:
 
 
 class Watch:
-    """Watches the folders of one work. Each folder has one job at a time; `perform` starts it, `going` says whether it
-    is still running.
+    """Watches the folders of one work. Each folder has one job at a time, which `perform` starts.
 
-    `refused` says which files a failed job could not read (None if it did not fail). Other files that it did not add
-    are retried. `work` adds the files, to the one `shelf`, or to one named like each folder.
+    `refused` returns the files that a failed job could not read, with the reasons (None if it did not fail); others
+    that it did not add are retried. `work` adds the files to `shelf`, or to a shelf named like each folder.
     """
 
     def __init__(
@@ -124,7 +122,7 @@ class Watch:
         self._space = space
         self._documents = documents
         self._perform = perform
-        self._going = is_running
+        self._is_running = is_running
         self._refused = refused
         self.work = work
         self._shelf = shelf
@@ -134,8 +132,9 @@ class Watch:
         self._task: asyncio.Task[None] | None = None
 
     async def start(self, taken_up: Iterable[Request]) -> list[Request]:
-        """Check the folders, and then again every few seconds; returns the running requests. `taken_up` are from before
-        the start.
+        """Check the folders, then again every few seconds; returns the jobs that it has begun.
+
+        `taken_up` are the requests from before the start that still run.
         """
         watched = [
             request for request in taken_up if (request.place.platform, request.work) == (WATCH, self.work)
@@ -145,7 +144,7 @@ class Watch:
             folder.run = runs.get(str(folder.path), "")
         due = await self.round()
         if self._folders:
-            self._task = asyncio.create_task(self._on())
+            self._task = asyncio.create_task(self._watch())
         return due
 
     async def close(self) -> None:
@@ -159,7 +158,7 @@ class Watch:
         requests = [await self._visit(*visit) for visit in zip(ready, looks, strict=True)]
         return [request for request in requests if request is not None]
 
-    async def _on(self) -> None:
+    async def _watch(self) -> None:
         while True:
             await asyncio.sleep(self._round_s)
             try:
@@ -168,14 +167,14 @@ class Watch:
                 _log.exception("watched folders could not be looked at")
 
     async def _ready(self, folder: _Folder) -> bool:
-        """Whether its last job has ended, and no pause follows it."""
-        if folder.run and await self._going(self._space, folder.run):
+        """Whether the folder's last job has ended, and the pause after it."""
+        if folder.run and await self._is_running(self._space, folder.run):
             return False
         if folder.run:
             try:
                 await self._retry_failed(folder)
             except StorageFault as fault:
-                folder.tell("added", f"the state of the last job could not be read ({fault})")
+                folder.log_change("added", f"the state of the last job could not be read ({fault})")
                 return False
         folder.pause, paused = max(folder.pause - 1, 0), folder.pause
         return not paused
@@ -184,16 +183,16 @@ class Watch:
         if stamps is None:
             return None
         last, folder.last = folder.last, stamps
-        if twice := sorted(stamps.keys() & self._before(folder)):
-            stamps = {name: stamp for name, stamp in stamps.items() if name not in twice}
-            names = ", ".join(twice[:3]) + " …" * bool(twice[3:])
-            folder.tell(
+        if duplicates := sorted(stamps.keys() & self._earlier_files(folder)):
+            stamps = {name: stamp for name, stamp in stamps.items() if name not in duplicates}
+            names = ", ".join(duplicates[:3]) + " …" * bool(duplicates[3:])
+            folder.log_change(
                 "alone", f"an earlier folder of this name also has these files, so they are left out: {names}"
             )
         news = {
             name: stamp
             for name, stamp in stamps.items()
-            if stamp != folder.settled.get(name) and (stamp == last.get(name) or self._quiet(stamp))
+            if stamp != folder.settled.get(name) and (stamp == last.get(name) or self._is_written(stamp))
         }
         if not news:
             return None
@@ -204,26 +203,24 @@ class Watch:
                 await self._perform(request)
                 folder.run, folder.offered = request.id, news
         except (UserError, StorageFault) as fault:
-            folder.tell("added", f"new files could not be added; the bot tries again ({fault})")
+            folder.log_change("added", f"new files could not be added; the bot tries again ({fault})")
             return None
         folder.settled |= news
-        folder.tell("added")
+        folder.log_change("added")
         return request
 
-    def _before(self, folder: _Folder) -> set[str]:
+    def _earlier_files(self, folder: _Folder) -> set[str]:
         """The files that earlier folders have put on the same shelf."""
         earlier = self._folders[: self._folders.index(folder)]
         earlier_same = [
-            other_folder
-            for other_folder in earlier
-            if self._shelf or other_folder.path.name == folder.path.name
+            earlier_folder
+            for earlier_folder in earlier
+            if self._shelf or earlier_folder.path.name == folder.path.name
         ]
-        return {name for folder_before in earlier_same for name in folder_before.last}
+        return {name for earlier_folder in earlier_same for name in earlier_folder.last}
 
     async def _retry_failed(self, folder: _Folder) -> None:
-        """Offer again the files that the last job did not add although nothing is wrong with them, after growing
-        pauses.
-        """
+        """Prepare another job, after a pause, for readable files that the last job did not add."""
         refused = await self._refused(self._space, folder.run)
         due: list[str] = []
         if refused is not None:
@@ -233,7 +230,7 @@ class Watch:
             for name in due:
                 folder.settled.pop(name, None)
         folder.failures = folder.failures + 1 if due else 0
-        folder.pause = min(2 ** (folder.failures - 1), LONGEST) if due else 0
+        folder.pause = min(2 ** (folder.failures - 1), MOST_PAUSES) if due else 0
         folder.run, folder.offered = "", {}
         if due:
             seconds = int(folder.pause * self._round_s)
@@ -244,38 +241,38 @@ class Watch:
         if folder.looking is None:
             folder.looking = in_own_thread(lambda: self._look(folder.path))
         if not (await asyncio.wait({folder.looking}, timeout=self._timeout_s))[0]:
-            folder.tell("there", "it does not answer; its books stay")
+            folder.log_change("there", "it does not answer; its books stay")
             return None
         looking, folder.looking = folder.looking, None
         try:
             stamps = looking.result()
         except OSError as error:
-            folder.tell("there", f"it cannot be read ({error.strerror}); its books stay")
+            folder.log_change("there", f"it cannot be read ({error.strerror}); its books stay")
             return None
         if not stamps and folder.last:  # an unmounted folder looks empty
-            folder.tell("there", "its files are gone; their books stay")
+            folder.log_change("there", "its files are gone; their books stay")
             return None
-        folder.tell("there")
+        folder.log_change("there")
         return stamps
 
-    def _quiet(self, stamp: Stamp) -> bool:
-        """Whether the file's own time shows that nobody is writing to it; a time in the future is ignored."""
+    def _is_written(self, stamp: Stamp) -> bool:
+        """Whether the file was last changed long enough ago to be complete."""
         return time.time() - stamp[1] / 1e9 >= self._round_s
 
     async def _due(self, folder: _Folder, news: Mapping[str, Stamp], settled: Collection[str]) -> list[str]:
-        """The new files whose present state is not in the library; all files are added to `settled`."""
+        """The files of `news` that are not in the library as they are; those in `settled` have changed since."""
         rows: Sequence[DocumentRow] = []
         if any(name not in settled for name in news):
             rows = await self._documents.list(self._space, self._shelf or folder.path.name)
         rows_by_source = {row.source: row for row in rows}
 
-        def had(name: str, stamp: Stamp) -> bool:
+        def is_in_library(name: str, stamp: Stamp) -> bool:
             row = rows_by_source.get(name)
             if name in settled or row is None or row.size != stamp[0]:
                 return False
             return stamp[1] / 1e9 <= row.created_at.timestamp()
 
-        return sorted(name for name, stamp in news.items() if not had(name, stamp))
+        return sorted(name for name, stamp in news.items() if not is_in_library(name, stamp))
 
     def _request(self, folder: Path, due: list[str]) -> Request:
         from uuid_utils import uuid7

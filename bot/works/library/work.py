@@ -36,9 +36,9 @@ RECOGNIZER: Final = "rapidocr"
 
 @dataclass(frozen=True, slots=True)
 class LibraryWork:
-    """Adds, lists and removes the books on shelves.
+    """The work. `_shapes` are those of documents other than books, by kind.
 
-    `_shapes`: those of documents other than books, by kind. `_why_none`: see `emptiness`.
+    `_why_none` returns the key of the sentence for a space without books.
     """
 
     _library: Library
@@ -66,20 +66,20 @@ class LibraryWork:
     async def _add(self, run: Run) -> AsyncGenerator[Event, None]:
         request, say = run.request, words(run.request.locale)
         shelf = _shelf(request.options.get("shelf"))
-        named = named_paths(request)
-        if not named and not request.files:
+        paths = named_paths(request)
+        if not paths and not request.files:
             raise UserError("library.no_files", kinds=", ".join(SUFFIXES))
         replace, recognize = bool(request.options.get("replace")), bool(request.options.get("ocr"))
         if recognize and find_spec(RECOGNIZER) is None:
             raise UserError("library.no_ocr", package=RECOGNIZER)
         if request.files:
             yield Status(say("library.fetching"))
-        files, refused = await files_of(run, self._incoming, named, self._max_bytes)
+        files, refused = await files_of(run, self._incoming, paths, self._max_bytes)
         yield Stage("job", say("library.adding", n=len(files) + len(refused), shelf=shelf))
         if not files and not refused:
             kinds = ", ".join(SUFFIXES)
-            yield Failed(say("library.nothing_there", paths=", ".join(named), kinds=kinds), retry=False)
-            async for notice in left_out(run, named):
+            yield Failed(say("library.nothing_there", paths=", ".join(paths), kinds=kinds), retry=False)
+            async for notice in left_out(run, paths):
                 yield notice
             return
         items = [Item(file.name, file.path, max_bytes=self._max_bytes, recognize=recognize) for file in files]
@@ -88,32 +88,32 @@ class LibraryWork:
         async with aclosing(job.events(items, sizes, refused, replace=replace)) as events:
             async for event in events:
                 yield event
-        async for notice in left_out(run, named):
+        async for notice in left_out(run, paths):
             yield notice
 
     async def _reindex(self, run: Run) -> AsyncGenerator[Event, None]:
         request, say = run.request, words(run.request.locale)
         shelf = request.options.get("shelf")
 
-        async def gathered() -> list[tuple[str, Item, int]]:
+        async def gather_books() -> list[tuple[str, Item, int]]:
             name = str(shelf) if shelf else None
             rows = await self._library.rows(request.place.space, name, every_kind=True)
-            items_found = []
+            items = []
             for row in rows:
                 original = self._intake.original(row.id, row.source)
                 item = Item(row.source, original, row.id, self._max_bytes, row.kind, recognized(row.unread))
-                items_found.append((row.shelf, item, row.size))
-            return items_found
+                items.append((row.shelf, item, row.size))
+            return items
 
-        books = await run.step("books", gathered, list[tuple[str, Item, int]])
+        books = await run.step("books", gather_books, list[tuple[str, Item, int]])
         yield Stage("job", say("library.reindexing", n=len(books)))
         if not books:
             yield Text(say("rules.no_books"))
             return
         for name in dict.fromkeys(book[0] for book in books):
-            of_shelf = [book for book in books if book[0] == name]
+            shelf_books = [book for book in books if book[0] == name]
             job = IntakeJob(self._intake, self._jobs, run, name, self._shapes)
-            items, sizes = [book[1] for book in of_shelf], [book[2] for book in of_shelf]
+            items, sizes = [book[1] for book in shelf_books], [book[2] for book in shelf_books]
             async with aclosing(job.events(items, sizes, [], replace=True)) as events:
                 async for event in events:
                     yield event

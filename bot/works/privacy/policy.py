@@ -53,8 +53,8 @@ async def facts(resources: Resources, space: str, platform: str) -> Facts:
 def facts_of(config: Config, platform: str, models: Iterable[str]) -> Facts:
     """The facts for these `models`, which are those in use, each as "provider:model"."""
     embedder = [config.embedding.model] if ":" in config.embedding.model else []
-    asked = [*models, *config.offered, *embedder, *config.speech.voices]
-    names = dict.fromkeys(name.partition(":")[0] for name in asked)
+    models_in_use = [*models, *config.offered, *embedder, *config.speech.voices]
+    names = dict.fromkeys(name.partition(":")[0] for name in models_in_use)
     hosts = {name: _host(config, name) for name in names if name in config.providers}
     return Facts(
         platform=platform.capitalize(),
@@ -71,25 +71,25 @@ def facts_of(config: Config, platform: str, models: Iterable[str]) -> Facts:
     )
 
 
-def page(known: Facts, say: Words) -> str:
+def page(about: Facts, say: Words) -> str:
     """The page, in Markdown."""
-    in_terminal = known.platform == TERMINAL
-    you = say("policy.in_terminal") if in_terminal else say("policy.on_platform", platform=known.platform)
-    where = [say("policy.postgres" if known.postgres else "policy.sqlite")]
-    if known.store:
+    in_terminal = about.platform == TERMINAL
+    you = say("policy.in_terminal") if in_terminal else say("policy.on_platform", platform=about.platform)
+    where = [say("policy.postgres" if about.postgres else "policy.sqlite")]
+    if about.store:
         where.append(
-            say("policy.store_folder") if known.store == "file" else say("policy.store", kind=known.store)
+            say("policy.store_folder") if about.store == "file" else say("policy.store", kind=about.store)
         )
-    where += [say("policy.vectors")] if known.vectors_apart else []
-    others = [say("policy.carried", platform=known.platform)] if not in_terminal else []
-    others += [say("policy.services", services=", ".join(known.services))] if known.services else []
-    others += [say("policy.models_here")] if known.models_here else []
-    others += [] if known.services or known.models_here else [say("policy.no_models")]
-    others += [say("policy.traces", host=known.traces)] if known.traces else []
+    where += [say("policy.vectors")] if about.vectors_apart else []
+    others = [say("policy.carried", platform=about.platform)] if not in_terminal else []
+    others += [say("policy.services", services=", ".join(about.services))] if about.services else []
+    others += [say("policy.models_here")] if about.models_here else []
+    others += [] if about.services or about.models_here else [say("policy.no_models")]
+    others += [say("policy.traces", host=about.traces)] if about.traces else []
     long = [
-        say("policy.keep_days", n=known.keep_days) if known.keep_days else say("policy.keep_always"),
+        say("policy.keep_days", n=about.keep_days) if about.keep_days else say("policy.keep_always"),
         say("policy.copies", n=KEEP_DAYS),
-        say("policy.grace_days", n=known.grace_days) if known.grace_days else say("policy.grace_always"),
+        say("policy.grace_days", n=about.grace_days) if about.grace_days else say("policy.grace_always"),
     ]
     return "\n\n".join(
         [
@@ -100,15 +100,15 @@ def page(known: Facts, say: Words) -> str:
             " ".join(
                 [
                     say("policy.not_kept"),
-                    *([say("policy.heard")] if known.models_here or known.services else []),
+                    *([say("policy.heard")] if about.models_here or about.services else []),
                 ]
             ),
             f"## {say('policy.where')}",
-            _listed(where),
+            _bullets(where),
             f"## {say('policy.others')}",
-            _listed(others),
+            _bullets(others),
             f"## {say('policy.how_long')}",
-            _listed(long),
+            _bullets(long),
             f"## {say('policy.who')}",
             say("policy.seen"),
             f"## {say('policy.yours')}",
@@ -117,7 +117,7 @@ def page(known: Facts, say: Words) -> str:
     )
 
 
-def _listed(lines: Iterable[str]) -> str:
+def _bullets(lines: Iterable[str]) -> str:
     return "\n".join(f"- {line}" for line in lines)
 
 

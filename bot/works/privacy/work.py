@@ -45,9 +45,7 @@ WITH_FILES: Final = "terminal"
 
 @dataclass(frozen=True, slots=True)
 class DeletionPlan:
-    """What is deleted: the count of rows by table, the person's runs, and other people's runs that may contain their
-    words.
-    """
+    """What is deleted: rows by table, the person's runs, and steps of others' runs with their words (`beside`)."""
 
     counts: dict[str, int]
     runs: list[str]
@@ -113,7 +111,9 @@ class Privacy:
             yield Text(say("privacy.nothing"))
             return
         if not request.options.get("yes"):
-            yield Text(f"{say('privacy.would')}\n\n{_counted(about.counts, say)}\n\n{_stays(request, say)}")
+            yield Text(
+                f"{say('privacy.would')}\n\n{_counted(about.counts, say)}\n\n{_remaining(request, say)}"
+            )
             go, keep = say("privacy.go"), say("privacy.keep")
             yield Choices(say("privacy.sure"), (Choice(go, "/privacy delete --yes"), Choice(keep, "")))
             return
@@ -128,13 +128,11 @@ class Privacy:
             return True
 
         await run.step("delete", delete, bool)
-        yield Text(f"{say('privacy.deleted')}\n\n{_counted(about.counts, say)}\n\n{_stays(request, say)}")
+        yield Text(f"{say('privacy.deleted')}\n\n{_counted(about.counts, say)}\n\n{_remaining(request, say)}")
 
 
 def without_words(payload: str) -> str:
-    """The request without its words, its person and its place; its id remains, so that a second delivery has no
-    effect.
-    """
+    """A stored request with only its id, platform, space and verb, so that a second delivery still has no effect."""
     original = readable(payload) or Request("", Place("", "", "", ""), Author("", ""), "", "")
     place = Place(original.place.platform, original.place.space, "", "")
     return request_to_json(
@@ -147,7 +145,7 @@ def _file(about: dict[str, str], rows_by_name: Rows) -> bytes:
         "about": about,
         **{name: [_row(row) for row in rows] for name, rows in rows_by_name.items() if rows},
     }
-    return json.dumps(tree, ensure_ascii=False, indent=2, default=_plain).encode(errors="replace")
+    return json.dumps(tree, ensure_ascii=False, indent=2, default=_json_text).encode(errors="replace")
 
 
 def _counted(counts: dict[str, int], say: Words) -> str:
@@ -155,21 +153,23 @@ def _counted(counts: dict[str, int], say: Words) -> str:
     return "\n".join(f"- {line}" for line in lines)
 
 
-def _stays(request: Request, say: Words) -> str:
+def _remaining(request: Request, say: Words) -> str:
     files = [say("privacy.stays_terminal")] if request.place.platform == WITH_FILES else []
     return " ".join([say("privacy.stays"), *files])
 
 
 def _row(row: dict[str, Any]) -> dict[str, Any]:
     """A row for people: its JSON columns parsed, without secrets and without empty columns."""
-    cells = {name: _read(value) for name, value in row.items() if name != "space" and value not in (None, "")}
+    cells = {
+        name: _parsed(value) for name, value in row.items() if name != "space" and value not in (None, "")
+    }
     for value in cells.values():
         if isinstance(value, dict):
             value.pop(SECRET, None)
     return cells
 
 
-def _read(value: Any) -> Any:
+def _parsed(value: Any) -> Any:
     if isinstance(value, str) and value[:1] in ("{", "["):
         try:
             return json.loads(value)
@@ -178,5 +178,5 @@ def _read(value: Any) -> Any:
     return value
 
 
-def _plain(value: object) -> str:
+def _json_text(value: object) -> str:
     return value.isoformat() if isinstance(value, datetime) else str(value)

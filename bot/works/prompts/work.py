@@ -79,7 +79,7 @@ class PromptsWork:
             if brought:
                 text = _decoded(await self._incoming.read(brought[0].path, MAX_BYTES), brought[0].name)
             else:
-                text = await asyncio.to_thread(_given, request, typed)
+                text = await asyncio.to_thread(_new_text, request, typed)
             edited = await self._prompts.edit(request.place.space, name, text, request.author.id)
             return as_yaml(edited)
 
@@ -102,7 +102,7 @@ def _decoded(data: bytes, name: str) -> str:
         raise UserError("prompts.file", file=name, reason="UTF-8") from error
 
 
-def _given(request: Request, typed: str) -> str:
+def _new_text(request: Request, typed: str) -> str:
     """The new text: typed or, in the terminal, read from a named file."""
     # On other platforms a path would be one of the server's, which does not belong to the person who types.
     if isinstance(named := request.options.get("file"), str) and request.place.platform == "terminal":

@@ -1,4 +1,4 @@
-"""Questions to the rulebooks, sections by name, dice."""
+"""Questions about the rulebooks, sections by name, house rules and dice."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from bot.work import Work
 
 STRATEGIES = ("single", "multi-question", "multi-hop")
-"""The ways to search, as in `[retrieval] strategy`."""
+"""The search strategies, as in `[retrieval] strategy`."""
 
 
 _verb = partial(Verb, "rules")
@@ -79,7 +79,7 @@ VERBS: tuple[Verb, ...] = (
 def make(resources: Resources, runs: Runs) -> Work:
     from bot.commands import KINDS
     from bot.works.library import LibraryConfig
-    from bot.works.library.emptiness import why_no_books
+    from bot.works.library.no_books import why_no_books
     from bot.works.rules.house_imports import HouseImports
     from bot.works.rules.house_rules import HouseRules, HouseRulesVerb
     from bot.works.rules.question_files import QuestionFiles
@@ -131,7 +131,7 @@ async def _knows(resources: Resources, request: Request) -> bool:
     if not (rules := await house.all(space)):
         return False
     title, heading = say("rules.house"), say("rules.house_heading")
-    searched = await house.beside(space, rules, title, heading, resources.library, None)
+    searched = await house.combined_search(space, rules, title, heading, resources.library, None)
     return (await searched.search(space, "", question)).confident
 
 

@@ -23,7 +23,7 @@ from bot.retrieval.results import ATTACHED, Passage, SearchResult
 from bot.strategies.base import LANGUAGES
 from bot.words import Words
 from bot.work import Run
-from bot.works.rules.house_rules import overrules
+from bot.works.rules.house_rules import precedence_note
 from bot.works.rules.question_files import Pictures
 from bot.works.rules.snapshot import Snapshot
 
@@ -31,27 +31,26 @@ if TYPE_CHECKING:
     from bot.llm.registry import Models
 
 MAX_TOKENS = room(1_000, None)
-"""Room for several times the longest answer, and for the thoughts of a model that thinks first."""
+"""The maximum tokens of an answer, with room for a model's thinking."""
 
-QUOTED = 3
+QUOTED_PASSAGES = 3
 """How many passages an answer without a model quotes."""
 
-CLOSE = 3
+CLOSE_HEADINGS = 3
 """How many headings of passages that were found but not cited are offered as buttons."""
 
-NEAR = 0.6
-"""The share of the best passage's score below which a passage is neither quoted nor offered."""
+LEAST_SCORE_SHARE = 0.6
+"""The least share of the best passage's score with which a passage is quoted or offered."""
 
-SHOWN_CHARS = 80
+STATEMENT_CHARS = 80
 """The maximum length of a statement quoted in the notice that no passage supports it."""
 
 
 class Answer:
-    """One answer. `shown` is its text so far, `cited` the citations of its markers, `sources` their passages, and
-    `stored` the number and the chunk of each, as they are stored with the question.
+    """One answer. `shown` is its text so far, `cited` its citations, and `sources` their passages.
 
-    A `guess` comes from passages that may not contain the answer, and says so; a model that finds no answer is
-    believed.
+    `stored` has the number and the chunk of each source, as they are stored with the question. With `guess` the
+    passages may not contain the answer: people are told so, and a model that says that it found no answer is believed.
     """
 
     def __init__(
@@ -73,7 +72,7 @@ class Answer:
         self._models = models
         self._pictures = pictures
         self._terms = partial(content_terms, language=snapshot.language)
-        least = NEAR * max(map(attrgetter("score"), result.passages))
+        least = LEAST_SCORE_SHARE * max(map(attrgetter("score"), result.passages))
         self._near = [passage for passage in result.passages if passage.score >= least]
         """The best passages and those close to them, in order."""
         self.shown: list[str] = []
@@ -90,7 +89,16 @@ class Answer:
                     yield event
         declined = self._guess and bool("".join(self.shown).strip())
         if not self.cited and not declined:
-            yield Notice(self._why_quoted())
+            snapshot = self._snapshot
+            yield Notice(
+                why_quoted(
+                    self._say,
+                    snapshot.answerer,
+                    demo=snapshot.demo,
+                    introduced=snapshot.introduced,
+                    cites=snapshot.cites,
+                )
+            )
             if self._guess:
                 yield Text(self._say("rules.closest") + "\n\n")
             for event in self._by_quoting():
@@ -111,7 +119,7 @@ class Answer:
             abroad=self._snapshot.language not in self._snapshot.languages,
         )
         yield Status(self._say("rules.asking", model=self._snapshot.answerer))
-        prompt = rag(self._snapshot, passages, self._pictures)
+        prompt = answer_prompt(self._snapshot, passages, self._pictures)
         try:
             async with aclosing(self._models.stream(self._run, "answerer", "answer", prompt)) as pieces:
                 async for piece in pieces:
@@ -126,12 +134,12 @@ class Answer:
                         failed = ", ".join(model for model, _ in piece.passed_over)
                         yield Notice(self._say("rules.answered_instead", answered=piece.model, failed=failed))
                     if piece.unseen:
-                        yield unseen(self._say, piece.model, self._pictures.names)
+                        yield unseen_notice(self._say, piece.model, self._pictures.names)
         except UserError as error:
             # If the model fails, a notice and quotations take its place.
-            if rest := gate.finish():
-                self.shown.append(rest)
-                yield Text(rest)
+            if pending := gate.finish():
+                self.shown.append(pending)
+                yield Text(pending)
             yield Notice(self._say(error.key, **error.values), retry=error.key == "model.cut")
         finally:  # also after a stop: a marker that was shown can be looked up
             for n, quote in sorted(gate.quotes.items()):
@@ -142,20 +150,11 @@ class Answer:
             first = _beginning(gate.unborne[0])
             yield Notice(self._say("rules.unborne", count=len(gate.unborne), first=first))
 
-    def _why_quoted(self) -> str:
-        snapshot = self._snapshot
-        return why_quoted(
-            self._say,
-            snapshot.answerer,
-            demo=snapshot.demo,
-            introduced=snapshot.introduced,
-            cites=snapshot.cites,
-        )
-
     def _by_quoting(self) -> list[Text]:
+        """Excerpts of the best passages, which are cited."""
         question_terms = set(self._terms(self._snapshot.question))
         texts = [Text("\n\n")] if "".join(self.shown).strip() else []  # separate from the model's own words
-        best = self._near[:QUOTED]
+        best = self._near[:QUOTED_PASSAGES]
         for n, passage in enumerate(self._result.passages, 1):
             if passage not in best:
                 continue
@@ -172,47 +171,49 @@ class Answer:
         self.cited.append(Citation(n, passage.source, passage.heading, quote, passage.page_of(quote)))
 
     def _see_also(self) -> list[Choices]:
-        """The authors' own references first, then nearby headings, each once."""
+        """Buttons for the headings that the books refer to, and for those of passages close to the best."""
         offered = set(map(attrgetter("section_title"), self.sources))
-        authors, close = list[str](), list[str]()
+        references, nearby = list[str](), list[str]()
         for name in self._result.see_also:
             if name not in offered:
                 offered.add(name)
-                authors.append(name)
+                references.append(name)
         for passage in self._near:
             name = passage.section_title
             if not (passage.document.startswith(ATTACHED) or name in offered):
                 offered.add(name)
-                close.append(name)
-        choices = [look_ups(self._say("rules.see_also"), authors)] if authors else []
-        return choices + ([look_ups(self._say("rules.see_also_near"), close[:CLOSE])] if close else [])
+                nearby.append(name)
+        choices = [lookup_buttons(self._say("rules.see_also"), references)] if references else []
+        return choices + (
+            [lookup_buttons(self._say("rules.see_also_near"), nearby[:CLOSE_HEADINGS])] if nearby else []
+        )
 
 
-def look_ups(prompt: str, headings: Iterable[str]) -> Choices:
+def lookup_buttons(prompt: str, headings: Iterable[str]) -> Choices:
     """Buttons that look up the headings."""
     return Choices(prompt, tuple(Choice(name, f"/rules lookup {name}") for name in headings))
 
 
-def unseen(say: Words, model: str | None, names: Sequence[str]) -> Notice:
+def unseen_notice(say: Words, model: str | None, names: Sequence[str]) -> Notice:
     """The notice that no model has seen the question's pictures, and what to do about it."""
     key = "rules.picture_quoted" if model is None else "rules.picture_unseen"
     return Notice(say(key, model=model, files=", ".join(names), n=len(names)))
 
 
-def rag(snapshot: Snapshot, passages: list[Passage], pictures: Pictures) -> Prompt:
+def answer_prompt(snapshot: Snapshot, passages: list[Passage], pictures: Pictures) -> Prompt:
     """The answerer's prompt: the passages, numbered from 1, and the pictures that came with the question."""
-    # All of it is where the history is, after the passages: a space's own text has no placeholder for the rest.
-    before = [text for _, text in snapshot.in_view] if snapshot.in_view else []
+    # Everything goes where the history is: a space's own prompt may have no other placeholder for it.
+    context = [text for _, text in snapshot.in_view] if snapshot.in_view else []
     if snapshot.house:
-        before.append(overrules(passages))
+        context.append(precedence_note(passages))
     if pictures.names:
-        before.append(untrusted.pictures(pictures.names))
+        context.append(untrusted.pictures(pictures.names))
     if snapshot.history or snapshot.earlier:
-        before.append(untrusted.earlier(snapshot.history, snapshot.earlier))
+        context.append(untrusted.earlier(snapshot.history, snapshot.earlier))
     system, user = snapshot.prompts["rag"].fill(
         language=LANGUAGES.get(snapshot.language, "the language of the question"),
         passages=untrusted.passages(passages),
-        history="\n".join(filter(None, before)),
+        history="\n".join(filter(None, context)),
         question=untrusted.data(snapshot.question),
     )
     turn = Message("user", user, images=pictures.images)
@@ -220,5 +221,6 @@ def rag(snapshot: Snapshot, passages: list[Passage], pictures: Pictures) -> Prom
 
 
 def _beginning(statement: str) -> str:
+    """The first words of a statement, on one line."""
     words = " ".join(statement.split())
-    return words if len(words) <= SHOWN_CHARS else words[:SHOWN_CHARS].rsplit(" ", 1)[0] + "…"
+    return words if len(words) <= STATEMENT_CHARS else words[:STATEMENT_CHARS].rsplit(" ", 1)[0] + "…"

@@ -32,8 +32,9 @@ PREFIX: Final = HOUSE_RULES
 CHUNK: Final = "house:"
 """The prefix of their passages' ids; the number follows."""
 MOST = 200
+"""The maximum number of rules in a space."""
 RULE_CHARS = 1_000
-SHOWN = 3
+MOST_PASSAGES = 3
 """The maximum number of house rules next to the passages of a book."""
 FILE_BYTES = 200_000
 KINDS = (".txt", ".md")
@@ -43,7 +44,7 @@ ITEM = re.compile(r"^\s*(?:[-*•–]|\d{1,3}[.)])\s+")
 _HEADING = re.compile(r"(\d+)$")
 
 Rule = tuple[int, str]
-"""A number and the words."""
+"""A rule's number and words."""
 
 
 class HouseRules:
@@ -65,7 +66,7 @@ class HouseRules:
 
     async def add(self, space: str, author: str, texts: Sequence[str]) -> list[int]:
         """Store these rules; returns their numbers. Raises UserError for too many."""
-        rows = await self._room(space, len(texts))
+        rows = await self._rows_with_room(space, len(texts))
         number, numbers = max((number for number, _ in rows), default=0), list[int]()
         for text in texts:
             number += 1
@@ -78,26 +79,27 @@ class HouseRules:
     async def add_numbered(
         self, space: str, author: str, rules: Sequence[tuple[int | None, str]]
     ) -> list[int]:
-        """Store these rules under their numbers, or under the next free one if they have none or it has been used
-        meanwhile; returns the numbers. Raises UserError for too many.
+        """Store these rules, under their own numbers where these are free; returns the numbers. Raises UserError for
+        too many.
         """
-        await self._room(space, len(rules))
-        numbers, others = list[int](), list[str]()
+        await self._rows_with_room(space, len(rules))
+        numbers, unnumbered = list[int](), list[str]()
         for number, text in rules:
             if number is not None and await self._settings.add(space, author, f"{PREFIX}{number}", text):
                 numbers.append(number)
             else:
-                others.append(text)
-        return sorted([*numbers, *(await self.add(space, author, others) if others else ())])
+                unnumbered.append(text)
+        return sorted([*numbers, *(await self.add(space, author, unnumbered) if unnumbered else ())])
 
-    async def _room(self, space: str, more: int) -> Sequence[Rule]:
+    async def _rows_with_room(self, space: str, more: int) -> Sequence[Rule]:
+        """`rows`. Raises UserError if the space would have too many rules with `more` of them."""
         rows = await self.rows(space)
         if sum(text != "" for _, text in rows) + more > MOST:
             raise UserError("rules.house_many", limit=MOST)
         return rows
 
     async def change(self, space: str, author: str, number: int, text: str) -> None:
-        """Raises UserError for an unknown rule."""
+        """Give a rule other words. Raises UserError for an unknown rule."""
         await self._existing(space, number)
         await self._set(space, author, number, text)
 
@@ -121,7 +123,7 @@ class HouseRules:
             raise UserError("rules.house_unknown", n=number)
         return text
 
-    async def beside(
+    async def combined_search(
         self,
         space: str,
         rules: Sequence[Rule],
@@ -130,7 +132,7 @@ class HouseRules:
         library: Library,
         base: Searchable | None,
     ) -> Searchable:
-        """A search of these rules and of `base`. `title` is the title of all rules, `heading` that of one."""
+        """A search of these rules and of `base`; the rules appear as a book `title` whose headings are `heading` N."""
         key = (space, title, tuple(rules))
         attached = self._opened.get(key)
         if attached is None:
@@ -141,20 +143,20 @@ class HouseRules:
 
     async def _open(self, space: str, rules: Sequence[Rule], title: str, heading: str) -> Attached:
         text = f"# {title}\n\n" + "\n\n".join(
-            f"## {heading} {number}\n\n{_flat(text)}" for number, text in rules
+            f"## {heading} {number}\n\n{_unmarked(text)}" for number, text in rules
         )
 
-        def written() -> Path:
+        def write_rules() -> Path:
             folder = Path(tempfile.mkdtemp(prefix="house-rules-"))
             (folder / "rules.md").write_text(text, encoding="utf-8")
             return folder
 
-        folder = await asyncio.to_thread(written)
+        folder = await asyncio.to_thread(write_rules)
         try:
             attached = Attached(self._intake, [Item("rules.md", str(folder / "rules.md"))])
             await attached.open(space, "")
         finally:
-            await asyncio.to_thread(_removed, folder)
+            await asyncio.to_thread(_remove_folder, folder)
         return attached
 
 
@@ -163,18 +165,18 @@ def rules_of(rows: Iterable[SettingRow]) -> list[Rule]:
     return sorted((int(row.name.removeprefix(PREFIX)), row.value) for row in rows if row.value)
 
 
-def _removed(folder: Path) -> None:
+def _remove_folder(folder: Path) -> None:
     (folder / "rules.md").unlink(missing_ok=True)
     folder.rmdir()
 
 
-def _flat(text: str) -> str:
+def _unmarked(text: str) -> str:
     """The text without marks that would begin a heading or a list."""
     return " ".join(text.split()).lstrip("#>-*+ ")
 
 
 class _WithHouseRules:
-    """A strategies.base.Searchable: house rules that answer come before passages of books."""
+    """A `Searchable` in which house rules that answer come before the passages of `base`."""
 
     def __init__(self, house: Library, base: Searchable | None, title: str) -> None:
         self._house = house
@@ -182,9 +184,9 @@ class _WithHouseRules:
         self._title = title
 
     async def search(self, space: str, shelf: str, question: str, *, k: int | None = None) -> SearchResult:
-        house = await self._house.search(space, "", question, k=SHOWN, lookup=False)
-        found = house.passages if house.confident or house.doubtful else []
-        rules = [self._rule(passage) for passage in found]
+        house = await self._house.search(space, "", question, k=MOST_PASSAGES, lookup=False)
+        passages = house.passages if house.confident or house.doubtful else []
+        rules = [self._rule(passage) for passage in passages]
         if self._base is None:
             return replace(house, passages=rules, nearest=[], see_also=[], notices=[])
         books = await self._base.search(space, shelf, question, k=k)
@@ -216,7 +218,7 @@ class _WithHouseRules:
         )
 
 
-def overrules(passages: Sequence[Passage]) -> str:
+def precedence_note(passages: Sequence[Passage]) -> str:
     """The note for the model that house rules take precedence over the books; "" if no passage is a house rule."""
     if not any(passage.chunk.startswith(CHUNK) for passage in passages):
         return ""
@@ -228,7 +230,7 @@ def overrules(passages: Sequence[Passage]) -> str:
 
 
 class HouseRulesVerb:
-    """Answers `rules house`: shows, adds, changes, removes, imports."""
+    """The verb "house": shows, adds, changes, removes and imports house rules."""
 
     def __init__(self, house: HouseRules, preview: Callable[[Run], AsyncGenerator[Event, None]]) -> None:
         self._house = house

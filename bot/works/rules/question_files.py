@@ -43,8 +43,8 @@ _MEDIA: Final[dict[PictureKind, MediaType]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Own:
-    """The readable files attached to a question, and the notices about the others."""
+class AttachedTexts:
+    """The readable texts attached to a question, and the reasons why others are left out."""
 
     attached: Attached | None = None
     names: tuple[str, ...] = ()
@@ -53,7 +53,7 @@ class Own:
 
 @dataclass(frozen=True, slots=True)
 class Pictures:
-    """The pictures that a model may look at, by name, and why it may not look at the others."""
+    """The pictures for the model, their names, and the reasons why others are left out."""
 
     images: tuple[Image, ...] = ()
     names: tuple[str, ...] = ()
@@ -61,9 +61,9 @@ class Pictures:
 
 
 class Search:
-    """A strategies.searching.Searchable over a question's files, and over a shelf as well if one was named.
+    """A `Searchable` over a question's files, and over a shelf as well if one was named.
 
-    `whole`: a model reads the passages, so that no selection is needed for a short text.
+    With `whole`, which is for models, all passages of a short text are found.
     """
 
     def __init__(self, within: Library, attached: Attached, shelf: Library | None, *, whole: bool) -> None:
@@ -76,10 +76,12 @@ class Search:
         in_files = await self._within.search(space, "", question, k=k)
         # Looking up its headings would find them on no shelf.
         own_result = replace(in_files, nearest=[], see_also=[])
-        if self._whole and (every := await self._within.all_passages(space, self._attached, WHOLE_CHARS)):
+        if self._whole and (
+            whole_text := await self._within.all_passages(space, self._attached, WHOLE_CHARS)
+        ):
             scores = {passage.chunk: passage.score for passage in own_result.passages}
-            every = [replace(passage, score=scores.get(passage.chunk, 0.0)) for passage in every]
-            own_result = replace(own_result, passages=every, confident=True)
+            whole_text = [replace(passage, score=scores.get(passage.chunk, 0.0)) for passage in whole_text]
+            own_result = replace(own_result, passages=whole_text, confident=True)
         if self._shelf is None:
             return own_result
         on_shelf = await self._shelf.search(space, shelf, question, k=k)
@@ -105,29 +107,29 @@ class QuestionFiles:
         self._max_bytes = max_bytes
         self._intake = intake
 
-    async def texts(self, run: Run, files: Sequence[File]) -> Own:
-        """Raises UserError if nothing is left to answer from.
+    async def texts(self, run: Run, files: Sequence[File]) -> AttachedTexts:
+        """Download the texts. Raises UserError if one cannot be read and no other file is left to answer from.
 
-        If the question has its own words, a useless file is only reported as left out: the question goes to the shelf,
-        as it would without the file.
+        Files of unsupported types are only reported as left out, unless the option `file` names one.
         """
-        brought, refused = await self._incoming.bring(
+        readable, refused = await self._incoming.bring(
             run, (*SUFFIXES, *PICTURES), self._max_bytes, files=files, copied=True
         )
-        refused_others = [refusal for refusal in refused if refusal.key not in _UNREAD]
-        if not brought and (refused_others or run.request.options.get("file")):
+        refused_others = [refusal for refusal in refused if refusal.key not in _UNREADABLE]
+        if not readable and (refused_others or run.request.options.get("file")):
             raise UserError((refused_others or refused)[0].key, **(refused_others or refused)[0].values)
-        if not brought:
-            return Own(left_out=tuple(refused))
-        items = [Item(file.name, file.path, max_bytes=self._max_bytes) for file in brought]
+        if not readable:
+            return AttachedTexts(left_out=tuple(refused))
+        items = [Item(file.name, file.path, max_bytes=self._max_bytes) for file in readable]
         attached = Attached(self._intake, items)
-        return Own(attached, tuple(file.name for file in brought), tuple(refused))
+        return AttachedTexts(attached, tuple(file.name for file in readable), tuple(refused))
 
     async def pictures(self, run: Run, files: Sequence[File]) -> Pictures:
+        """Download the pictures."""
         brought, refused = await self._incoming.bring(
             run, PICTURES, IMAGE_BYTES, files=files[:MOST], copied=True, called="picture"
         )
-        left_out = [UserError(_message_key(refusal.key), **refusal.values) for refusal in refused]
+        left_out = [UserError(_picture_error_key(refusal.key), **refusal.values) for refusal in refused]
         images: list[Image] = []
         names: list[str] = []
         beyond = [safe(file.name) for file in files[MOST:]]
@@ -136,9 +138,11 @@ class QuestionFiles:
                 data = await self._incoming.read(file.path, IMAGE_BYTES)
                 image = await asyncio.to_thread(_image, data)
             except UserError as error:
-                left_out.append(UserError(_message_key(error.key), **{**error.values, "name": file.name}))
+                left_out.append(
+                    UserError(_picture_error_key(error.key), **{**error.values, "name": file.name})
+                )
                 continue
-            if sum(len(each.data) for each in (*images, image)) > IMAGES_BYTES:
+            if sum(len(picture.data) for picture in (*images, image)) > IMAGES_BYTES:
                 beyond.append(file.name)
                 continue
             images.append(image)
@@ -154,14 +158,14 @@ def is_picture(file: File) -> bool:
     return suffix_of(file.name) in PICTURES
 
 
-def brought_by(request: Request) -> Sequence[File]:
-    """The files of the question, with the one that it names. Raises UserError if it names one that does not exist."""
-    named = request.options.get("file")
-    if not isinstance(named, str):
+def files_of(request: Request) -> Sequence[File]:
+    """The files of a question, with the one that its option names. Raises UserError if that is not attached."""
+    path_typed = request.options.get("file")
+    if not isinstance(path_typed, str):
         return request.files
     # On other platforms a path would be one of the server's, which does not belong to the person who types.
     if request.place.platform == "terminal":
-        path = Path(named).expanduser()
+        path = Path(path_typed).expanduser()
         return (*request.files, File(path.name, str(path), 0))
     if not request.files:
         raise UserError("rules.file_attach")
@@ -170,11 +174,11 @@ def brought_by(request: Request) -> Sequence[File]:
 
 def picture_names(request: Request) -> tuple[str, ...]:
     """The names of the question's pictures, usable or not. Raises UserError as `brought_by` does."""
-    return tuple(safe(file.name) for file in brought_by(request) if is_picture(file))
+    return tuple(safe(file.name) for file in files_of(request) if is_picture(file))
 
 
 def _image(data: bytes) -> Image:
-    """The type of the picture by its first bytes, whatever its name says; blocking. Raises UserError."""
+    """The picture with the type that its first bytes show; blocking. Raises UserError."""
     picture = picture_of(data)
     if picture is None:
         raise UserError("rules.picture_kind")
@@ -183,10 +187,10 @@ def _image(data: bytes) -> Image:
     return Image(_MEDIA[picture.kind], data, picture.width, picture.height)
 
 
-_UNREAD: Final = ("library.file_kind", "library.file_old_kind")
+_UNREADABLE: Final = ("library.file_kind", "library.file_old_kind")
 _OVER_LIMIT = {"library.file_large": "rules.picture_large", "library.file_over": "rules.picture_over"}
 
 
-def _message_key(key: str) -> str:
-    """The operator can change a book's limit, but not a picture's."""
+def _picture_error_key(key: str) -> str:
+    """The key of an error about a picture: unlike a book's, its limit of size cannot be changed by the operator."""
     return _OVER_LIMIT.get(key, key)

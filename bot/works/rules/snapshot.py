@@ -28,10 +28,10 @@ if TYPE_CHECKING:
     from bot.prompts import Prompts
     from bot.retrieval.library import Library
     from bot.settings import Settings
-    from bot.works.rules.question_files import Own
+    from bot.works.rules.question_files import AttachedTexts
 
 _SHORT_NAME = 3
-"""A name of at most so many letters may also be a word: then only its own capitals count."""
+"""The maximum length of a name that may also be a word, and counts only in its own capitals."""
 HISTORY = 2
 """How many exchanges of the thread a follow-up includes."""
 
@@ -94,8 +94,7 @@ class Snapshot:
 class Snapshots:
     """Takes the snapshot of a question.
 
-    `_why_none`: see `bot.works.library.emptiness`. `_in_view`: what the question refers to, by each kind of work that
-    knows it.
+    `_why_none` returns the key of the sentence for a space without books. `_in_view` are the works' `Kind.in_view`.
     """
 
     _library: Library
@@ -107,19 +106,17 @@ class Snapshots:
     _why_none: Callable[[Request], Awaitable[str]]
     _in_view: Sequence[Callable[[Request], Awaitable[InView | None]]]
 
-    async def take(self, request: Request, own: Own) -> Snapshot:
+    async def take(self, request: Request, attached_texts: AttachedTexts) -> Snapshot:
         """The snapshot for a request. Raises UserError if there is no question, or nothing to search."""
-        asked = str(request.options.get("question") or "") or request.text
-        if not asked.strip() and (pictures := picture_names(request)):
+        typed = str(request.options.get("question") or "") or request.text
+        if not typed.strip() and (pictures := picture_names(request)):
             raise UserError("rules.picture_words", files=", ".join(pictures), n=len(pictures))
-        question = question_of(asked)
+        question = question_of(typed)
         space = request.place.space
-        shelf, rules = (
-            str(request.options.get("shelf") or ""),
-            await self._settings.of_space(space, HOUSE_RULES),
-        )
+        shelf = str(request.options.get("shelf") or "")
+        rules = await self._settings.of_space(space, HOUSE_RULES)
         house = rules_of(rules) if rules else []
-        if shelf or not own.attached:
+        if shelf or not attached_texts.attached:
             try:
                 shelf = await self._library.shelf_for(space, shelf or None, DEFAULT_SHELF)
             except UserError as error:
@@ -130,8 +127,8 @@ class Snapshots:
         follows = bool(request.options.get(FOLLOW_UP))
         conversation = await self._conversations.of(request, question, HISTORY, follows=follows)
         languages_read = set(await self._library.languages(space, shelf)) if shelf else set()
-        if own.attached is not None:
-            languages_read.update(await self._library.on_files(own.attached).languages(space, ""))
+        if attached_texts.attached is not None:
+            languages_read.update(await self._library.on_files(attached_texts.attached).languages(space, ""))
         languages = sorted(languages_read)
         language = await asyncio.to_thread(detect_question, question, languages)
         strategy_wanted = str(request.options.get("strategy") or self._config.strategy)
@@ -140,15 +137,15 @@ class Snapshots:
         helper = models.capabilities(ROLE)
         helps = helper is not None and helper.cites
         answerer, answers = models.describe("answerer"), models.capabilities("answerer")
-        chosen = strategy_wanted if helps else SINGLE
+        strategy = strategy_wanted if helps else SINGLE
         texts, names = list[tuple[str, str]](), list[str]()
         # Where a story is played, the conversation is the story's.
-        for seen_by in self._in_view if conversation.session is None else ():
-            if (view := await seen_by(request)) is not None:
+        for view_of in self._in_view if conversation.session is None else ():
+            if (view := await view_of(request)) is not None:
                 texts += [(view.name, view.text)] if view.text else []
                 names += [name for name in view.names if name.casefold() in question.casefold()]
-        if names and shelf and not own.attached:
-            names = await self._unknown(space, shelf, house, names)
+        if names and shelf and not attached_texts.attached:
+            names = await self._names_not_in_rules(space, shelf, house, names)
             searched = without_names(question, names, language or request.locale.split("-")[0])
         else:
             searched = question
@@ -163,12 +160,12 @@ class Snapshots:
             sees=answers is None or answers.sees,
             demo=answers is not None and answers.demo,
             introduced=conversation.begun,
-            strategy=chosen,
+            strategy=strategy,
             wanted=strategy_wanted,
             max_hops=self._config.max_hops,
             helper=helps,
             languages=languages,
-            prompts=await self._prompts.texts(space, ("rag", *PROMPTS[chosen])),
+            prompts=await self._prompts.texts(space, ("rag", *PROMPTS[strategy])),
             history=conversation.exchanges if follows else [],
             earlier=conversation.earlier,
             notes=conversation.notes,
@@ -178,10 +175,10 @@ class Snapshots:
             searched=searched if searched != question else "",
         )
 
-    async def _unknown(
+    async def _names_not_in_rules(
         self, space: str, shelf: str, house: list[tuple[int, str]], names: list[str]
     ) -> list[str]:
-        """Those of the names that neither the shelf nor a house rule says."""
+        """The names that occur neither on the shelf nor in a house rule."""
         rules = " ".join(rule for _, rule in house).casefold()
         return [
             name
@@ -191,12 +188,10 @@ class Snapshots:
 
 
 def without_names(question: str, names: Iterable[str], language: str) -> str:
-    """The question with "you" for the characters of a story: no rulebook says their names, and a search for them would
-    find nothing.
-    """
+    """The question with "you" for the names of a story's characters, which no rulebook contains."""
     you, your = {"en": ("you", "your"), "pt": ("você", "você")}.get(language, ("", ""))
     for name in sorted(names, key=len, reverse=True):
         flags = re.IGNORECASE if len(name) > _SHORT_NAME else re.NOFLAG
-        found = re.compile(rf"\b{re.escape(name)}\b(?P<owner>['’]s\b)?", flags)
-        question = found.sub(lambda match: your if match["owner"] else you, question)
+        pattern = re.compile(rf"\b{re.escape(name)}\b(?P<owner>['’]s\b)?", flags)
+        question = pattern.sub(lambda match: your if match["owner"] else you, question)
     return " ".join(question.split())

@@ -1,6 +1,6 @@
-"""The rules: ask, lookup, roll, books, see. A question finds passages by a strategy, then answers from them.
+"""The verbs of the work "rules". A question finds passages by a strategy, then is answered from them (`answer`).
 
-Knows no platform and no database: strategies find, `answer` answers, `Sessions` remembers.
+Knows no platform and no database.
 """
 
 from __future__ import annotations
@@ -27,9 +27,16 @@ from bot.strategies.rewrite import Rewriting
 from bot.words import Words, words
 from bot.work import Run
 from bot.works.library.unread import unread_notices
-from bot.works.rules.answer import Answer, look_ups, unseen
+from bot.works.rules.answer import Answer, lookup_buttons, unseen_notice
 from bot.works.rules.house_rules import CHUNK
-from bot.works.rules.question_files import Own, Pictures, Search, brought_by, is_picture, picture_names
+from bot.works.rules.question_files import (
+    AttachedTexts,
+    Pictures,
+    Search,
+    files_of,
+    is_picture,
+    picture_names,
+)
 from bot.works.rules.snapshot import Snapshot
 
 if TYPE_CHECKING:
@@ -56,10 +63,7 @@ SECTION_CHARS = 6_000
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """Rulebooks: questions answered from them, sections by name, and dice.
-
-    `_why_none`: see `bot.works.library.emptiness`.
-    """
+    """The work. `_why_none` returns the key of the sentence for a space without books."""
 
     _asking: Asking
     _library: Library
@@ -93,13 +97,15 @@ class Rules:
         if not sections:
             nearest = await run.step(
                 "nearest",
-                lambda: self._near(request.place.space, request.text, str(shelf) if shelf else None),
+                lambda: self._nearest_headings(
+                    request.place.space, request.text, str(shelf) if shelf else None
+                ),
                 list[str],
             )
             yield Stage("lookup", say("rules.lookup"))
             yield Text(say("rules.no_section", name=request.text))
             if nearest:
-                yield look_ups(say("rules.nearest"), nearest[:5])
+                yield lookup_buttons(say("rules.nearest"), nearest[:5])
             return
         for n, section in enumerate(sections[:3], 1):
             yield Stage(f"section-{n}", f"{section.heading} · {section.source}")
@@ -111,24 +117,24 @@ class Rules:
             *(name for section in sections[:3] for name in section.see_also),
         ]
         if related:
-            yield look_ups(say("rules.see_also"), dict.fromkeys(related[:8]))
+            yield lookup_buttons(say("rules.see_also"), dict.fromkeys(related[:8]))
 
-    async def _near(self, space: str, name: str, shelf: str | None) -> list[str]:
+    async def _nearest_headings(self, space: str, name: str, shelf: str | None) -> list[str]:
         """Headings with a word that begins with the name, or else with as much of its first word as any has."""
         word = (name.split() or [""])[0]
         for prefix in (name, *(word[:length] for length in range(len(word), 2, -1))):
-            if found := await self._library.complete(space, "section", prefix, shelf):
-                return found
+            if headings := await self._library.complete(space, "section", prefix, shelf):
+                return headings
         return []
 
     async def _roll(self, run: Run) -> AsyncGenerator[Event, None]:
         request, say = run.request, words(run.request.locale)
 
-        async def rolled() -> str:
+        async def roll_once() -> str:
             return roll(request.text)
 
         yield Stage("roll", say("rules.rolled", who=request.author.name))
-        yield Text(await run.step("roll", rolled, str))
+        yield Text(await run.step("roll", roll_once, str))
 
     async def _books(self, run: Run) -> AsyncGenerator[Event, None]:
         request, say = run.request, words(run.request.locale)
@@ -151,15 +157,16 @@ class Rules:
                     yield event
             return
         say = words(request.locale)
-        section = await run.step("see", lambda: self._cited(run, int(ref)), SectionText)
+        section = await run.step("see", lambda: self._cited_section(run, int(ref)), SectionText)
         yield Stage("see", f"[{ref}] {section.heading} · {section.source}")
         text = flowing(section.text)
         yield Text(_shortened(text, say))
         yield Citation(int(ref), section.source, section.heading, text[:300].strip(), section.page)
         if section.see_also:
-            yield look_ups(say("rules.see_also"), section.see_also)
+            yield lookup_buttons(say("rules.see_also"), section.see_also)
 
-    async def _cited(self, run: Run, n: int) -> SectionText:
+    async def _cited_section(self, run: Run, n: int) -> SectionText:
+        """The section or house rule behind [n] of the last answer here. Raises UserError."""
         place = run.request.place
         session = await self._sessions.active(*place.key)
         past = await self._sessions.last_exchanges(place.space, session.id, 1) if session else []
@@ -175,16 +182,14 @@ class Rules:
 
 
 def roll(expression: str) -> str:
-    """The result of the dice with the `d20` grammar, and of "d20+5 adv", as Markdown with the total last. Raises
-    UserError.
-    """
+    """Roll dice in the grammar of `d20`, or as "d20+5 adv"; returns Markdown with the total last. Raises UserError."""
     if len(expression) > ROLL_CHARS:
         raise UserError("rules.bad_dice", expression=expression[:40] + "…")
     import d20
 
     dice = expression
-    if twice := _ADVANTAGE.fullmatch(expression):
-        dice = f"{twice['before']}2d20k{'h' if twice['higher'] else 'l'}1{twice['after']}"
+    if advantage := _ADVANTAGE.fullmatch(expression):
+        dice = f"{advantage['before']}2d20k{'h' if advantage['higher'] else 'l'}1{advantage['after']}"
     try:
         return str(d20.roll(dice).result)
     except d20.TooManyRolls as error:
@@ -221,7 +226,7 @@ def _shortened(text: str, say: Words) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Asking:
-    """Answers one question from one shelf, or from its own texts, and lets the model see its pictures."""
+    """The verb "ask": answers from a shelf, from the question's own texts, or both; the model may see its pictures."""
 
     _files: QuestionFiles
     _library: Library
@@ -232,66 +237,70 @@ class Asking:
 
     async def run(self, run: Run) -> AsyncGenerator[Event, None]:
         request = run.request
-        brought = brought_by(request) if request.files or "file" in request.options else ()
-        picture_files = list(filter(is_picture, brought))
-        text_files = list(filterfalse(is_picture, brought))
-        own = await self._files.texts(run, text_files) if text_files else Own()
-        snapshot = await run.step("snapshot", partial(self._snapshots.take, request, own), Snapshot)
+        files = files_of(request) if request.files or "file" in request.options else ()
+        picture_files = list(filter(is_picture, files))
+        text_files = list(filterfalse(is_picture, files))
+        texts = await self._files.texts(run, text_files) if text_files else AttachedTexts()
+        snapshot = await run.step("snapshot", partial(self._snapshots.take, request, texts), Snapshot)
         tracing.note("strategy", snapshot.strategy)
         say = words(snapshot.language if snapshot.language in ("en", "pt") else request.locale)
         house = say("rules.house") if snapshot.house and not snapshot.shelf else ""
-        where = ", ".join(filter(None, (*own.names, snapshot.shelf, house)))
+        where = ", ".join(filter(None, (*texts.names, snapshot.shelf, house)))
         yield Stage("search", say("rules.searching", shelf=where))
         yield Status(say("rules.searching", shelf=where))
-        for refused in own.left_out:
+        for refused in texts.left_out:
             yield Notice(say(refused.key, **refused.values))
         if snapshot.strategy != snapshot.wanted:
             yield Notice(say("strategies.needs_model", strategy=snapshot.wanted))
         # Successive searches read the same editions, even if a book is replaced meanwhile.
         pinned = self._library.pinned()
         searched: Searchable = pinned
-        if own.attached is not None:
-            within, shelf = self._library.on_files(own.attached), pinned if snapshot.shelf else None
-            searched = Search(within, own.attached, shelf, whole=snapshot.cites)
+        if texts.attached is not None:
+            within, shelf = self._library.on_files(texts.attached), pinned if snapshot.shelf else None
+            searched = Search(within, texts.attached, shelf, whole=snapshot.cites)
         if snapshot.house:
-            base = searched if snapshot.shelf or own.attached else None
+            base = searched if snapshot.shelf or texts.attached else None
             title, heading = say("rules.house"), say("rules.house_heading")
-            searched = await self._house.beside(
+            searched = await self._house.combined_search(
                 request.place.space, snapshot.house, title, heading, self._library, base
             )
         models = self._models.with_roles(snapshot.roles)
         inquiry, notices = snapshot.inquiry(request, say.locale), set[Notice]()
-        look = partial(searched.search, inquiry.space, inquiry.shelf, inquiry.question, k=inquiry.k)
-        result = await run.step("search", look, SearchResult)
+        search = partial(searched.search, inquiry.space, inquiry.shelf, inquiry.question, k=inquiry.k)
+        result = await run.step("search", search, SearchResult)
         related = inquiry.history or inquiry.earlier or inquiry.language not in inquiry.languages
         if related or result.notices or snapshot.strategy != SINGLE:  # otherwise this search is enough
             further = Rewriting(snapshot.strategy, searched, models)
-            async with aclosing(further.search(run, replace(inquiry, begun=(result,)))) as found_events:
-                async for found_event in found_events:
-                    if isinstance(found_event, SearchResult):
-                        result = found_event
-                    elif found_event not in notices:  # a helper that fails twice is reported once
-                        yield found_event
-                    if isinstance(found_event, Notice):
-                        notices.add(found_event)
+            async with aclosing(further.search(run, replace(inquiry, begun=(result,)))) as search_events:
+                async for search_event in search_events:
+                    if isinstance(search_event, SearchResult):
+                        result = search_event
+                    elif search_event not in notices:  # a helper that fails twice is reported once
+                        yield search_event
+                    if isinstance(search_event, Notice):
+                        notices.add(search_event)
         books = len(set(map(attrgetter("document"), result.passages)))
         outcome = say("rules.found", n=len(result.passages), books=books)
         guess = result.doubtful and not result.confident
         yield Stage("search", outcome if result.confident or guess else say("rules.found_none"))
         for key in result.notices:
             yield Notice(say(key))
-        along = read_along(request, snapshot.notes, say)
+        context_notices = read_along(request, snapshot.notes, say)
         limits = []
         if not result.confident and snapshot.shelf and not result.notices:
             limits = await run.step("limits", partial(self._limits, request, snapshot.shelf, say), list[str])
         if not result.confident and not guess:
-            for nothing in (*_nothing_found(request, own, where, result, say), *map(Notice, limits), *along):
-                yield nothing
+            for notice in (
+                *_nothing_found(request, texts, where, result, say),
+                *map(Notice, limits),
+                *context_notices,
+            ):
+                yield notice
             return
         headings = list(dict.fromkeys(map(attrgetter("section_title"), result.passages)))
         yield Text(", ".join(headings[:4]) + ("…" if len(headings) > 4 else ""))
         yield Stage("answer", say("rules.answer"), answer=True)
-        for notice in (*map(Notice, limits), *along):
+        for notice in (*map(Notice, limits), *context_notices):
             yield notice
         if snapshot.in_view and snapshot.cites:
             yield Notice(say("rules.in_view", names=", ".join(name for name, _ in snapshot.in_view)))
@@ -299,7 +308,7 @@ class Asking:
         if picture_files and snapshot.cites and snapshot.sees:
             pictures = await self._files.pictures(run, picture_files)
         elif picture_files:
-            yield unseen(say, snapshot.answerer if snapshot.cites else None, picture_names(request))
+            yield unseen_notice(say, snapshot.answerer if snapshot.cites else None, picture_names(request))
         for error in pictures.left_out:
             yield Notice(say(error.key, **error.values))
         answer = Answer(run, snapshot, result, say, models, pictures, guess=guess)
@@ -308,7 +317,7 @@ class Asking:
                 async for event in events:
                     yield event
             unread = unread_of(answer.sources)
-            unread += own.attached.unread if own.attached else ()
+            unread += texts.attached.unread if texts.attached else ()
             for notice in unread_notices(unread, say) if unread else ():
                 yield notice
         finally:
@@ -318,7 +327,7 @@ class Asking:
             )
 
     async def _limits(self, request: Request, shelf: str, say: Words) -> list[str]:
-        """What the search did not cover, although the space has it: other shelves, and passages without vectors yet."""
+        """Sentences about what the search did not cover: other shelves, and passages without vectors yet."""
         space, limits = request.place.space, []
         others = [name for name in await self._library.shelves(space) if name != shelf]
         if others and not request.options.get("shelf"):
@@ -329,11 +338,11 @@ class Asking:
 
 
 def _nothing_found(
-    request: Request, own: Own, where: str, result: SearchResult, say: Words
+    request: Request, texts: AttachedTexts, where: str, result: SearchResult, say: Words
 ) -> Iterator[Event]:
     """The answer if nothing was found, with the nearest headings."""
-    yield Text(say("rules.nothing_in_file", files=where) if own.attached else say("rules.nothing_found"))
+    yield Text(say("rules.nothing_in_file", files=where) if texts.attached else say("rules.nothing_found"))
     if pictures := picture_names(request):
         yield Notice(say("rules.picture_search", files=", ".join(pictures), n=len(pictures)))
     if result.nearest:
-        yield look_ups(say("rules.nearest"), result.nearest)
+        yield lookup_buttons(say("rules.nearest"), result.nearest)

@@ -114,7 +114,7 @@ async def _checks(resources: Resources, request: Request) -> None:
 async def _claims(text: str) -> str:
     if re.search("remind|lembr", text, re.IGNORECASE) is None:  # which is nearly always so
         return ""
-    from bot.works.schedule.asked import reminder_in
+    from bot.works.schedule.typed_reminder import reminder_in
 
     return "offer" if await asyncio.to_thread(reminder_in, text) else ""
 

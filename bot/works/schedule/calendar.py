@@ -31,7 +31,7 @@ DUE: Final = 100
 AT_ONCE: Final = 16
 """The maximum number of simultaneous runs: many are due at seven in the evening, when people also ask."""
 RUN_S: Final = 1.0
-"""How many seconds a run delays the next one at most."""
+"""The maximum seconds for which a run delays the next one."""
 LATE: Final = timedelta(minutes=15)
 """A schedule that starts later than this was missed, because the bot or its platform was down."""
 
@@ -40,9 +40,9 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Scheduled:
-    """What a schedule starts: a verb of a work. `missed` says what happens at a time when the bot was down.
+    """The verb that a kind of schedule starts. `missed` is what happens at a time when the bot was down.
 
-    `silent` ones may have nothing to say, and then show nothing.
+    A `silent` one shows nothing if it has nothing to say.
     """
 
     work: str
@@ -78,7 +78,7 @@ class Calendar:
         self._clock = AsyncIOScheduler(timezone=UTC)
         # One round at a time; after a suspension one is enough, however many were due.
         self._clock.add_job(
-            self._called,
+            self._safe_round,
             "interval",
             seconds=ROUND_S,
             next_run_time=datetime.now(UTC),
@@ -92,11 +92,11 @@ class Calendar:
         if self._clock is not None:
             self._clock.shutdown(wait=False)
 
-    async def _called(self) -> None:
+    async def _safe_round(self) -> None:
         try:
             await self.round()
         except StorageFault as fault:
-            _log.warning("the calendar could not be looked into: %s", fault)
+            _log.warning("the schedules could not be read: %s", fault)
         except asyncio.CancelledError:  # by `close`; otherwise the library would log a traceback
             return
 
@@ -105,7 +105,7 @@ class Calendar:
         now = self._now()
         slots = asyncio.Semaphore(AT_ONCE)
 
-        async def fired(row: ScheduleRow) -> bool:
+        async def fire(row: ScheduleRow) -> bool:
             async with slots:
                 run = await self._fire(row, now)
                 if run:
@@ -115,7 +115,7 @@ class Calendar:
                 return run is not None
 
         while due := await self._schedules.due(now, self._runs.platforms, DUE):
-            if not all(await asyncio.gather(*map(fired, due))) or len(due) < DUE:
+            if not all(await asyncio.gather(*map(fire, due))) or len(due) < DUE:
                 return  # the next round tries failed ones again
 
     async def _fire(self, row: ScheduleRow, now: datetime) -> str | None:
@@ -136,7 +136,7 @@ class Calendar:
         try:
             await self._runs.perform(request)
         except UserError as refusal:
-            _log.warning("schedule %s has not come: %s", row.id, refusal)
+            _log.warning("schedule %s was not started: %s", row.id, refusal)
             if refusal.key.startswith("storage."):
                 return None
         await self._schedules.move(row, following, fired=True)

@@ -117,36 +117,36 @@ class Rule:
                 return at.astimezone(UTC)
 
 
-def repeated(typed: str) -> tuple[str, str]:
+def without_repetition(typed: str) -> tuple[str, str]:
     """A typed time without its repetition, and the repetition, "" for none: "toda sexta 19h" is "sexta 19h", "week"."""
     for pattern, every in _REPEATED:
-        if found := pattern.match(typed):
-            return _PLURAL.sub(lambda day: re.sub(r"s(?=-|$)", "", day[1]), typed[found.end() :]), every
+        if match := pattern.match(typed):
+            return _PLURAL.sub(lambda day: re.sub(r"s(?=-|$)", "", day[1]), typed[match.end() :]), every
     return typed, ""
 
 
-def _digits(text: str, today: date) -> str:
+def _in_digits(text: str, today: date) -> str:
     """The text with the times and days that dateparser does not know in digits."""
 
-    def clock(found: re.Match[str]) -> str:
-        hour = int(found[1])
-        if found[3].lower() in ("tarde", "noite") and hour < 12:
+    def clock(match: re.Match[str]) -> str:
+        hour = int(match[1])
+        if match[3].lower() in ("tarde", "noite") and hour < 12:
             hour += 12
-        return f"{hour}:{found[2] or '00'}"
+        return f"{hour}:{match[2] or '00'}"
 
-    def day_of_month(found: re.Match[str]) -> str:
-        if found[2]:  # a month follows
-            return f"{found[1]}{found[2]}"
+    def day_of_month(match: re.Match[str]) -> str:
+        if match[2]:  # a month follows
+            return f"{match[1]}{match[2]}"
         month = today.replace(day=1)
         for _ in range(12):
             try:
-                day = month.replace(day=int(found[1]))
+                day = month.replace(day=int(match[1]))
             except ValueError:
                 day = None
             if day is not None and day >= today:
                 return day.isoformat()
             month = (month + timedelta(days=31)).replace(day=1)
-        return found[0]
+        return match[0]
 
     text = _HOURS.sub(lambda hours: f"{hours[1]}:{hours[2] or '00'}", text)
     text = _NOON.sub(lambda noon: "12:30" if noon[1] else "12:00", _DAYTIME.sub(clock, text))
@@ -171,7 +171,7 @@ def read(typed: str, locale: str, zone: str, now: datetime) -> datetime:
     if relative:
         text = re.sub(r"^daqui(?: a)?\b", "em", _HALF_HOUR.sub("30 min", text), flags=re.IGNORECASE)
     else:
-        text = _IN_PORTUGUESE.sub("", _digits(text, local_now.date()), count=1)
+        text = _IN_PORTUGUESE.sub("", _in_digits(text, local_now.date()), count=1)
     text, after_today = _NEXT.subn(" ", text)
     moment: datetime | None = None
     possible = len(text) <= TYPED_CHARS and _NO_CLOCK.search(text) is None

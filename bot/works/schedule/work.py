@@ -14,9 +14,9 @@ from bot.markdown import harmless
 from bot.settings import zone_of
 from bot.words import Words, words
 from bot.work import Run
-from bot.works.schedule.asked import reminder_in
 from bot.works.schedule.calendar import SCHEDULED
-from bot.works.schedule.times import LAST_OF_EVERY_MONTH, Rule, read, repeated
+from bot.works.schedule.times import LAST_OF_EVERY_MONTH, Rule, read, without_repetition
+from bot.works.schedule.typed_reminder import reminder_in
 from storage.schedules import ScheduleRow
 
 if TYPE_CHECKING:
@@ -24,13 +24,13 @@ if TYPE_CHECKING:
 
 MOST: Final = 20
 """The maximum number of schedules in one conversation."""
-CODE: Final = 6
+CODE_CHARS: Final = 6
 """How many last characters of a schedule's id name it for people."""
-QUOTED: Final = 80
+LINE_CHARS: Final = 80
 """The maximum length of a reminder in the list."""
-CHARS: Final = 1_500
+REMINDER_CHARS: Final = 1_500
 """The maximum length of a reminder."""
-RECAP_OF: Final = {
+RECAP_RANGE: Final = {
     "day": "1 day",
     "weekday": "3 days",
     "week": "7 days",
@@ -43,15 +43,17 @@ IDLE_DAYS: Final = 2
 
 
 async def rule_of(request: Request, zone: str) -> Rule:
-    """When the request's schedule posts, in this time zone. Raises UserError."""
-    typed, said = repeated(str(request.options.get("when") or ""))
+    """The rule of a request that makes a schedule, in this time zone. Raises UserError."""
+    typed, repetition = without_repetition(str(request.options.get("when") or ""))
     first = await asyncio.to_thread(read, typed, request.locale, zone, datetime.now(UTC))
-    every = "day" if request.verb == "nudge" else str(request.options.get("every") or said)
+    every = "day" if request.verb == "nudge" else str(request.options.get("every") or repetition)
     return Rule(zone, first.isoformat(timespec="minutes"), every)
 
 
 @dataclass(frozen=True, slots=True)
 class Scheduling:
+    """The work. `_zone` returns the asker's time zone, `_guest` whether posts go to their direct messages."""
+
     _schedules: Schedules
     _zone: Callable[[Request], Awaitable[str]]
     _guest: Callable[[Request], bool]
@@ -73,19 +75,19 @@ class Scheduling:
         request, say, space = run.request, words(run.request.locale), run.request.place.space
         options = request.options
         idle = int(str(options.get("idle") or IDLE_DAYS))
-        if len(request.text) > CHARS:
-            raise UserError("schedule.too_long", most=CHARS)
+        if len(request.text) > REMINDER_CHARS:
+            raise UserError("schedule.too_long", most=REMINDER_CHARS)
 
-        async def rule() -> Rule:
+        async def make_rule() -> Rule:
             await self._names_course(request)
             await self._may_post(request)
             return await rule_of(request, await self._zone(request))
 
-        async def added() -> bool:
+        async def add_row() -> bool:
             schedules = await self._here(request)
             if len(schedules) >= MOST and run.id not in [row.id for row in schedules]:
                 return False
-            next_at = kept_rule.following(datetime.min.replace(tzinfo=UTC))
+            next_at = rule.following(datetime.min.replace(tzinfo=UTC))
             assert next_at is not None, "its first time is still to come"
             place, kind = request.place, request.verb
             row = ScheduleRow(
@@ -97,9 +99,9 @@ class Scheduling:
                 request.author.id,
                 request.locale,
                 kind,
-                request.text.strip() or RECAP_OF.get(kept_rule.every, "") * (kind == "recap"),
+                request.text.strip() or RECAP_RANGE.get(rule.every, "") * (kind == "recap"),
                 json.dumps({"idle": idle} if kind == "nudge" else {}),
-                json.dumps(asdict(kept_rule)),
+                json.dumps(asdict(rule)),
                 str(options.get("missed") or SCHEDULED[kind].missed),
                 next_at,
                 datetime.now(UTC),
@@ -107,35 +109,35 @@ class Scheduling:
             await self._schedules.add(row)
             return True
 
-        kept_rule = await run.step("rule", rule, Rule)
-        if not await run.step("add", added, bool):
+        rule = await run.step("rule", make_rule, Rule)
+        if not await run.step("add", add_row, bool):
             raise UserError("schedule.most", most=MOST)
-        first = datetime.fromisoformat(kept_rule.first)
-        begins = kept_rule.begins()
+        first = datetime.fromisoformat(rule.first)
+        begins = rule.begins()
         yield Stage("schedule", say(f"schedule.is_{request.verb}"))
         if request.verb == "nudge":
-            yield Text(say("schedule.comes_idle", hour=f"{first:%H:%M}", zone=kept_rule.zone, n=idle))
+            yield Text(say("schedule.comes_idle", hour=f"{first:%H:%M}", zone=rule.zone, n=idle))
         else:
             key = "schedule.direct" if self._guest(request) else "schedule.comes"
-            key += "_again" if kept_rule.every else ""
-            how_often = again(kept_rule, say) if kept_rule.every else ""
-            yield Text(say(key, when=shown(begins, kept_rule.zone, say), again=how_often))
+            key += "_again" if rule.every else ""
+            how_often = repetition_in_words(rule, say) if rule.every else ""
+            yield Text(say(key, when=time_in_words(begins, rule.zone, say), again=how_often))
             if begins.replace(tzinfo=None) != first:
                 yield Notice(say("schedule.skipped", typed=f"{first:%H:%M}", comes=f"{begins:%H:%M}"))
-        if kept_rule.zone == "UTC":
+        if rule.zone == "UTC":
             yield Notice(say("schedule.utc"))
-        way = Choice(say("schedule.button_remove"), f"/schedule remove {run.id[-CODE:]}")
-        ways = (Choice(say("schedule.button_follow"), f"/schedule follow {run.id[-CODE:]}"), way)
-        yield Choices("", ways if request.verb == "reminder" else (way,))
+        remove_button = Choice(say("schedule.button_remove"), f"/schedule remove {run.id[-CODE_CHARS:]}")
+        follow_button = Choice(say("schedule.button_follow"), f"/schedule follow {run.id[-CODE_CHARS:]}")
+        yield Choices("", (follow_button, remove_button) if request.verb == "reminder" else (remove_button,))
 
     async def _offer(self, run: Run) -> AsyncGenerator[Event, None]:
         """Offer the command of a reminder that was asked for in plain text."""
         say = words(run.request.locale)
 
-        async def asked() -> tuple[str, str]:
+        async def read_reminder() -> tuple[str, str]:
             return await asyncio.to_thread(reminder_in, run.request.text) or (run.request.text, "")
 
-        what, when = await run.step("asked", asked, tuple[str, str])
+        what, when = await run.step("asked", read_reminder, tuple[str, str])
         yield Stage("schedule", say("schedule.is_reminder"))
         yield Text(say("schedule.offer", when=harmless(when)) + f"\n\n> {harmless(what)}")
         line = f'/schedule reminder --when "{when}" -- {what}'
@@ -144,30 +146,29 @@ class Scheduling:
     async def _list(self, run: Run) -> AsyncGenerator[Event, None]:
         say = words(run.request.locale)
 
-        async def listed() -> list[list[str]]:
+        async def list_rows() -> list[list[str]]:
             return [[code(row), self._line(row, say)] for row in await self._here(run.request)]
 
-        listed_schedules = await run.step("list", listed, list[list[str]])
-        yield Stage("schedules", say("schedule.list", n=len(listed_schedules)))
-        if not listed_schedules:
+        schedules = await run.step("list", list_rows, list[list[str]])
+        yield Stage("schedules", say("schedule.list", n=len(schedules)))
+        if not schedules:
             yield Text(say("schedule.none"))
             return
-        yield Text("\n".join(line for _, line in listed_schedules))
+        yield Text("\n".join(line for _, line in schedules))
         removing = [
             Choice(say("schedule.button_remove_one", code=row_code), f"/schedule remove {row_code}")
-            for row_code, _ in listed_schedules
+            for row_code, _ in schedules
         ]
         yield Choices("", tuple(removing[:5]))
 
     def _line(self, row: ScheduleRow, say: Words) -> str:
         rule = Rule(**json.loads(row.rule))
         name, text = say(f"schedule.is_{row.kind}"), " ".join(row.text.split())
-        parts = [f"**{name}** ({code(row)})", shown(_clock(row.next_at, rule.zone), rule.zone, say)]
-        parts += [again(rule, say)] if rule.every else []
-        if (
-            text and row.kind != "recap"
-        ):  # its text is a span for /story recap, which the repetition already says
-            parts.append(text if len(text) <= QUOTED else f"{text[:QUOTED]}…")
+        parts = [f"**{name}** ({code(row)})", time_in_words(_local(row.next_at, rule.zone), rule.zone, say)]
+        parts += [repetition_in_words(rule, say)] if rule.every else []
+        # The text of a recap is a span for /story recap, which the repetition already says.
+        if text and row.kind != "recap":
+            parts.append(text if len(text) <= LINE_CHARS else f"{text[:LINE_CHARS]}…")
         return "- " + " · ".join(parts)
 
     async def _remove(self, run: Run) -> AsyncGenerator[Event, None]:
@@ -187,7 +188,7 @@ class Scheduling:
         schedule_id = await run.step("which", removable, str)
         await run.step("remove", removed, bool)
         yield Stage("schedule", "")
-        yield Text(say("schedule.removed", code=schedule_id[-CODE:]))
+        yield Text(say("schedule.removed", code=schedule_id[-CODE_CHARS:]))
 
     async def _follow(self, run: Run) -> AsyncGenerator[Event, None]:
         request, say = run.request, words(run.request.locale)
@@ -219,12 +220,12 @@ class Scheduling:
         yield Text(request.text)
         if due := str(request.options.get("due") or ""):
             at, zone = datetime.fromisoformat(due), await self._zone(request)
-            yield Notice(say("schedule.late", when=shown(_clock(at, zone), zone, say)))
+            yield Notice(say("schedule.late", when=time_in_words(_local(at, zone), zone, say)))
         if last:
             await self._schedules.remove(space, id)
         else:
-            follow = Choice(say("schedule.button_follow"), f"/schedule follow {id[-CODE:]}")
-            unfollow = Choice(say("schedule.button_unfollow"), f"/schedule unfollow {id[-CODE:]}")
+            follow = Choice(say("schedule.button_follow"), f"/schedule follow {id[-CODE_CHARS:]}")
+            unfollow = Choice(say("schedule.button_unfollow"), f"/schedule unfollow {id[-CODE_CHARS:]}")
             yield Choices("", (follow, unfollow))
 
     async def _here(self, request: Request) -> Sequence[ScheduleRow]:
@@ -242,22 +243,23 @@ def by_code(rows: Sequence[ScheduleRow], name: str) -> ScheduleRow:
 
 
 def code(row: ScheduleRow) -> str:
-    return row.id[-CODE:]
+    """The end of a schedule's id, which names it for people."""
+    return row.id[-CODE_CHARS:]
 
 
-def again(rule: Rule, say: Words) -> str:
-    """How often it posts, in words."""
+def repetition_in_words(rule: Rule, say: Words) -> str:
+    """How often a rule repeats, in words."""
     first = datetime.fromisoformat(rule.first)
     if rule.every == "month" and first.day > LAST_OF_EVERY_MONTH:
         return say("schedule.every_month_end")
     return say(f"schedule.every_{rule.every}", day=say(f"schedule.day_{first.weekday()}"), n=first.day)
 
 
-def shown(at: datetime, zone: str, say: Words) -> str:
+def time_in_words(at: datetime, zone: str, say: Words) -> str:
     """A time as a clock in its zone shows it, with the day of the week."""
     day, date = say(f"schedule.day_{at.weekday()}"), at.strftime(say("schedule.date"))
     return say("schedule.at", day=day, date=date, hour=f"{at:%H:%M}", zone=zone)
 
 
-def _clock(at: datetime, zone: str) -> datetime:
+def _local(at: datetime, zone: str) -> datetime:
     return at.astimezone(zone_of(zone))

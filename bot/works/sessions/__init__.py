@@ -50,9 +50,9 @@ def make(resources: Resources, runs: Runs) -> Work:
 
 
 async def _session(resources: Resources, typed: Typed) -> list[str]:
-    from bot.works.sessions.work import names
+    from bot.works.sessions.work import completions
 
-    return names(await resources.records.own_sessions.all(typed.space, typed.author), typed.prefix)
+    return completions(await resources.records.own_sessions.all(typed.space, typed.author), typed.prefix)
 
 
 KIND = Kind("sessions", VERBS, make, completes={"session": _session})

@@ -87,12 +87,12 @@ class SessionsWork:
     async def _list(self, run: Run) -> AsyncGenerator[Event, None]:
         request, say = run.request, words(run.request.locale)
 
-        async def listed() -> list[Listed]:
+        async def list_sessions() -> list[Listed]:
             rows = await self._owned.all(request.place.space, request.author.id)
             zone = await self._zone(request)
-            return [_listed(row, request.place, zone, say) for row in rows]
+            return [_list_entry(row, request.place, zone, say) for row in rows]
 
-        sessions = await run.step("list", listed, list[Listed])
+        sessions = await run.step("list", list_sessions, list[Listed])
         yield Stage("sessions", say("sessions.list", n=len(sessions)))
         if not sessions:
             yield Text(say("sessions.none"))
@@ -108,10 +108,10 @@ class SessionsWork:
         chosen = await self._chosen(run, request.text)
         place, session_place = request.place, chosen.at
 
-        async def resumed() -> str:
+        async def resume() -> str:
             """Make it active; returns the key of the sentence that says where."""
             to, key = session_place, "resumed_private"
-            if _movable(session_place):
+            if _continues_here(session_place):
                 to, key = place, "resumed"
             elif _is_thread(session_place):
                 opened = await self._reopen(request, session_place, chosen.title)
@@ -123,7 +123,7 @@ class SessionsWork:
             await self._owned.resume(place.space, request.author.id, chosen.id, to.channel, to.thread)
             return key
 
-        key = await run.step("resume", resumed, str)
+        key = await run.step("resume", resume, str)
         yield Stage("sessions", "")
         yield Text(say(f"sessions.{key}", title=chosen.title, code=chosen.id[-6:]))
         if key in ("resumed_there", "reopened"):
@@ -172,16 +172,16 @@ class SessionsWork:
 
         # Neither step may store a name: a conversation is named after its first question.
         async def target() -> str:
-            return (await self._named(request, request.text)).id
+            return (await self._find(request, request.text)).id
 
         id = await run.step("session", target, str)
 
-        async def belonging() -> list[str]:
+        async def runs_of_session() -> list[str]:
             naming = run.request.work
             runs = self._owned.runs(space, person, id, works=CONVERSATION_WORKS, naming=naming, before=run.id)
             return list(await runs)
 
-        runs = await run.step("runs", belonging, list[str])
+        runs = await run.step("runs", runs_of_session, list[str])
 
         async def delete() -> bool:
             await self._owned.delete(space, person, id)
@@ -199,13 +199,13 @@ class SessionsWork:
         # The choice comes first and is stored: after a crash the name may mean no session, or another one.
         async def choose() -> ChosenSession:
             say = words(request.locale)
-            row = await self._named(request, name)
+            row = await self._find(request, name)
             place = Place(row.platform, row.space, row.channel, row.thread)
             return ChosenSession(row.id, row.title or say("sessions.untitled"), asdict(place), row.state)
 
         return await run.step("session", choose, ChosenSession)
 
-    async def _named(self, request: Request, name: str) -> SessionRow:
+    async def _find(self, request: Request, name: str) -> SessionRow:
         place = request.place
         rows = await self._owned.all(place.space, request.author.id)
         if not name.strip():
@@ -214,22 +214,24 @@ class SessionsWork:
             if not matches:
                 raise UserError("sessions.none_here")
             return matches[0]
-        matches = named(rows, name)
+        matches = sessions_named(rows, name)
         if not matches:
             raise UserError("sessions.unknown", name=name)
         if len(matches) > 1:
-            raise UserError("sessions.which", name=name, names=", ".join(called(row) for row in matches[:5]))
+            raise UserError(
+                "sessions.which", name=name, names=", ".join(session_name(row) for row in matches[:5])
+            )
         return matches[0]
 
 
-def called(row: SessionRow) -> str:
+def session_name(row: SessionRow) -> str:
     """A session's name for completion and typing: its title and its code, at most TITLE_CHARS."""
     room = TITLE_CHARS - len(row.alias) - 3
     title = row.title if len(row.title) <= room else row.title[: room - 1].rstrip() + "…"
     return f"{title} ({row.alias})".strip()
 
 
-def named(rows: Sequence[SessionRow], name: str) -> list[SessionRow]:
+def sessions_named(rows: Sequence[SessionRow], name: str) -> list[SessionRow]:
     """The sessions that a code, a title, or both in the form of `called`, may mean."""
     typed = " ".join(name.split()).casefold()
     code = re.search(r"\(([0-9a-f]{6})\)$|^([0-9a-f]{6})$", typed)
@@ -238,15 +240,15 @@ def named(rows: Sequence[SessionRow], name: str) -> list[SessionRow]:
     return [row for row in rows if typed in (row.title.casefold(), row.id)]
 
 
-def names(rows: Sequence[SessionRow], prefix: str) -> list[str]:
+def completions(rows: Sequence[SessionRow], prefix: str) -> list[str]:
     """Sessions to choose from: those whose title, a word of it, or code begins with `prefix`."""
     typed = " ".join(prefix.split()).casefold()
 
     def fits(row: SessionRow) -> bool:
-        name = called(row).casefold()
+        name = session_name(row).casefold()
         return name.startswith(typed) or f" {typed}" in name or row.alias.startswith(typed)
 
-    return [called(row) for row in rows if fits(row)][:SHOWN]
+    return [session_name(row) for row in rows if fits(row)][:SHOWN]
 
 
 def _is_thread(place: Place) -> bool:
@@ -258,12 +260,12 @@ def _is_private(place: Place) -> bool:
     return place.thread.startswith("private:")
 
 
-def _movable(place: Place) -> bool:
+def _continues_here(place: Place) -> bool:
     """Whether a conversation of this place continues where its person is: not one in a thread, nor a private one."""
     return not _is_thread(place) and not _is_private(place)
 
 
-def _listed(row: SessionRow, place: Place, zone: tzinfo, say: Words) -> Listed:
+def _list_entry(row: SessionRow, place: Place, zone: tzinfo, say: Words) -> Listed:
     title = re.sub(r"[*_`~|\\\[\]<>]", "", row.title).strip() or say("sessions.untitled")
     is_here = row.state == "active" and (row.platform, row.channel, row.thread) == (
         place.platform,

@@ -11,13 +11,15 @@ from bot.kind import choice, value_in
 from bot.markdown import code, table_row
 from bot.words import words
 from bot.work import Run
-from bot.works.settings.whom import called, whom
+from bot.works.settings.subject import subject_name, subject_of
 
 if TYPE_CHECKING:
     from bot.resources import Resources
 
 
 class AccessRules:
+    """The verbs "allow", "deny" and "access"."""
+
     def __init__(self, resources: Resources) -> None:
         self._resources = resources
         self._settings = resources.settings
@@ -26,26 +28,26 @@ class AccessRules:
     async def change(self, run: Run) -> AsyncGenerator[Event, None]:
         """Set a rule, or remove it with `remove`."""
         request, say = run.request, words(run.request.locale)
-        key, value, done = await run.step("set", lambda: self._changed(request), tuple[str, str, str])
-        whose = done.partition(" ")[2]
+        key, remark, outcome = await run.step("set", lambda: self._change_rule(request), tuple[str, str, str])
+        subject = outcome.partition(" ")[2]
         yield Stage("access", say("access.title"))
         what = value_in(say, key)
-        yield Text(say(f"access.{done.partition(' ')[0]}", what=what, whom=whose))
-        if value == "only":
+        yield Text(say(f"access.{outcome.partition(' ')[0]}", what=what, whom=subject))
+        if remark == "only":
             yield Text(" " + say("access.others", what=what))
 
-    async def _changed(self, request: Request) -> tuple[str, str, str]:
-        """The subject of the rule, a remark, and what was done for whom."""
+    async def _change_rule(self, request: Request) -> tuple[str, str, str]:
+        """What the rule governs, a remark, and the outcome followed by its subject. Raises UserError."""
         what = choice("access", request.text, RULED)
-        whose, of, name = await whom(self._resources, request)
+        whose, subject_id, name = await subject_of(self._resources, request)
         say = words(request.locale)
-        author, place, setting = request.author.id, request.place, setting_of(what, whose, of)
-        who = called(whose, code(name or of), say)
+        author, place, setting = request.author.id, request.place, setting_of(what, whose, subject_id)
+        subject = subject_name(whose, code(name or subject_id), say)
         if request.options.get("remove"):
-            was = await self._settings.reset(place, author, setting, "space")
+            removed = await self._settings.reset(place, author, setting, "space")
             if any(rule.setting == setting for rule in await self._access.rules(place.space)):
-                return what, "", f"in_config {who}"
-            return what, "", f"{'removed' if was else 'no_rule'} {who}"
+                return what, "", f"in_config {subject}"
+            return what, "", f"{'removed' if removed else 'no_rule'} {subject}"
         rules = await self._access.rules(place.space)
         if len(rules) >= MOST and setting not in {rule.setting for rule in rules}:
             raise UserError("access.many", limit=MOST)
@@ -54,7 +56,7 @@ class AccessRules:
         open_to_all = (
             allows and whose != "everyone" and not any(r.what == what and not r.allows for r in rules)
         )
-        return what, "only" if open_to_all else "", f"{'allowed' if allows else 'denied'} {who}"
+        return what, "only" if open_to_all else "", f"{'allowed' if allows else 'denied'} {subject}"
 
     async def show(self, run: Run) -> AsyncGenerator[Event, None]:
         """All rules of the space, in a table."""
@@ -65,7 +67,7 @@ class AccessRules:
             rows = [
                 table_row(
                     code(value_in(say, rule.what)),
-                    called(rule.whose, code(rule.name or rule.of), say),
+                    subject_name(rule.whose, code(rule.name or rule.of), say),
                     say("access.yes" if rule.allows else "access.no")
                     + (f" ({say('settings.for_config')})" if rule.config else ""),
                 )

@@ -7,12 +7,12 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, cast
 
 from bot.admin_budgets import MOST, UNITS, Budgets, Holder, SetBudget, Unit, amount_of, setting_of, shown
-from bot.events import Event, Place, Request, Stage, Text, UserError
+from bot.events import Event, Request, Stage, Text, UserError
 from bot.markdown import code, table_row
 from bot.names import Names
 from bot.words import Words, meant, words
 from bot.work import Run
-from bot.works.settings.whom import whom
+from bot.works.settings.subject import subject_of
 
 if TYPE_CHECKING:
     from bot.resources import Resources
@@ -22,6 +22,8 @@ OFF = "off"
 
 
 class BudgetTable:
+    """The verb "budget"."""
+
     def __init__(self, resources: Resources) -> None:
         self._resources = resources
         self._settings = resources.settings
@@ -45,19 +47,23 @@ class BudgetTable:
     async def _set(self, request: Request, say: Words) -> str:
         if not request.author.admin:
             raise UserError("settings.admins", name="budget")
-        holder, of, name = await self._holder(request)
+        holder, holder_id, name = await self._holder(request)
         per = cast("Per", request.options.get("per") or "day")
         author, place = request.author.id, request.place
-        whose = self._called(holder, name or of, say)
+        whose = self._holder_name(holder, name or holder_id, say)
         if meant(request.text, "none"):
-            names = [setting_of(holder, of, per, unit) for unit in UNITS]
-            was = await self._settings.reset_all(place, author, names, "space")
-            left = [budget for budget in await self._budgets.all(place.space) if budget.setting in names]
-            if left:
-                return say("budgets.in_config", amount=", ".join(budget.shown(say) for budget in left))
-            return say("budgets.off" if was else "budgets.was_none", whose=whose, per=say(f"budgets.a_{per}"))
+            names = [setting_of(holder, holder_id, per, unit) for unit in UNITS]
+            removed = await self._settings.reset_all(place, author, names, "space")
+            configured = [
+                budget for budget in await self._budgets.all(place.space) if budget.setting in names
+            ]
+            if configured:
+                return say("budgets.in_config", amount=", ".join(budget.shown(say) for budget in configured))
+            return say(
+                "budgets.off" if removed else "budgets.was_none", whose=whose, per=say(f"budgets.a_{per}")
+            )
         amount, unit = amount_of(request.text)
-        setting = setting_of(holder, of, per, unit)
+        setting = setting_of(holder, holder_id, per, unit)
         budgets = await self._budgets.all(place.space)
         if len(budgets) >= MOST and setting not in {budget.setting for budget in budgets}:
             raise UserError("budgets.many", limit=MOST)
@@ -66,27 +72,26 @@ class BudgetTable:
         return say("budgets.set", whose=whose, amount=shown(amount, unit), per=period)
 
     async def _holder(self, request: Request) -> tuple[Holder, str, str]:
-        whose, of, name = await whom(self._resources, request)
-        chosen = request.options.get("whose")
+        """The kind, id and name of the holder that a request names. Raises UserError."""
+        whose, subject_id, name = await subject_of(self._resources, request)
+        holder = request.options.get("whose")
         if whose != "everyone":
-            if chosen:
+            if holder:
                 raise UserError("budgets.one")
-            return whose, of, name
-        if chosen == "channel":
-            return "channel", request.place.channel, await self._channel(request.place)
-        return ("each" if chosen == "each" else "space"), "", ""
-
-    async def _channel(self, place: Place) -> str:
-        return await Names(self._resources).channel(place, place.channel)
+            return whose, subject_id, name
+        if holder == "channel":
+            channel = request.place.channel
+            return "channel", channel, await Names(self._resources).channel(request.place, channel)
+        return ("each" if holder == "each" else "space"), "", ""
 
     async def _table(self, request: Request, say: Words) -> str:
         """The table of budgets: all of them for an admin, for others those that apply to them."""
         budgets = await self._budgets.all(request.place.space)
         if not request.author.admin:
-            budgets = [budget for budget in budgets if _concerns(budget, request)]
+            budgets = [budget for budget in budgets if _applies_to(budget, request)]
         rows = [
             table_row(
-                self._called(budget.holder, budget.name or budget.of, say),
+                self._holder_name(budget.holder, budget.name or budget.of, say),
                 budget.shown(say) + (f" ({say('settings.for_config')})" if budget.config else ""),
                 say(f"budgets.a_{budget.per}"),
             )
@@ -103,11 +108,12 @@ class BudgetTable:
             lines.append("- " + say(key, spent=used, cap=shown(cap, unit)))
         return "\n\n".join(filter(None, [table, "\n".join(lines), say("budgets.how")]))
 
-    def _called(self, holder: Holder, name: str, say: Words) -> str:
+    def _holder_name(self, holder: Holder, name: str, say: Words) -> str:
         return say(f"budgets.of_{holder}", name=code(name) if name else "")
 
 
-def _concerns(budget: SetBudget, request: Request) -> bool:
+def _applies_to(budget: SetBudget, request: Request) -> bool:
+    """Whether the budget limits the person or the place of a request."""
     match budget.holder:
         case "person":
             return budget.of == request.author.id

@@ -31,7 +31,7 @@ ROWS = 60
 
 
 class ChannelTable:
-    """Answers `settings channels`."""
+    """The verb "channels"."""
 
     def __init__(self, resources: Resources) -> None:
         self._resources = resources
@@ -54,7 +54,7 @@ class ChannelTable:
 
     async def _here(self, request: Request, say: Words) -> str:
         lines = [say("channels.header_here"), "|---|---|---|"]
-        for setting in _shown():
+        for setting in _table_settings():
             rows = await self._settings.nearest(request.place, "", setting.name)
             if rows:
                 value, whose = setting.shown(rows[0].value), say(f"settings.for_{rows[0].scope}")
@@ -69,7 +69,7 @@ class ChannelTable:
         """What other channels, categories and the whole space have set, "" for nothing."""
         place, names = request.place, dict[str, str]()
         here = {place.channel, self._settings.owner("category", place, "")} - {""}
-        order = {setting.name: at for at, setting in enumerate(_shown())}
+        order = {setting.name: at for at, setting in enumerate(_table_settings())}
         rows = [
             row
             for row in await self._settings.of_channels(place.space, SHOWN)
@@ -108,7 +108,7 @@ class ChannelTable:
         return values
 
 
-def _shown() -> Sequence[Setting]:
+def _table_settings() -> Sequence[Setting]:
     return [SETTINGS[name] for name in SHOWN]
 
 

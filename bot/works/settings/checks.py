@@ -39,25 +39,24 @@ ZONES = 3
 
 def language(resources: Resources, typed_value: str) -> str:
     """The locale of a catalogue of words, also by the language's name in either language."""
-    return LANGUAGES.get(_plain(typed_value)) or choice(LANGUAGE, typed_value, LOCALES)
+    return LANGUAGES.get(_zone_notation(typed_value)) or choice(LANGUAGE, typed_value, LOCALES)
 
 
 def zone(resources: Resources, typed_value: str) -> str:
     """A time zone's IANA name; the city alone is enough if it is unambiguous."""
-    typed = _plain(typed_value)
+    typed = _zone_notation(typed_value)
     zones_by_name = zones()
     if typed in zones_by_name:
         return zones_by_name[typed]
     cities = [name for key, name in zones_by_name.items() if key.rpartition("/")[2] == typed]
     if len(cities) == 1:
         return cities[0]
-    from difflib import (
-        get_close_matches,  # imported late: it takes a dozen milliseconds, which every command would spend
-    )
+    # Imported late: it takes a dozen milliseconds, which every command would spend.
+    from difflib import get_close_matches
 
     nearest = get_close_matches(typed, zones_by_name, ZONES, 0.6)
-    named = {key.rpartition("/")[2]: key for key in zones_by_name}
-    nearest += [named[zone_name] for zone_name in get_close_matches(typed, named, ZONES, 0.7)]
+    names_by_city = {key.rpartition("/")[2]: key for key in zones_by_name}
+    nearest += [names_by_city[zone_name] for zone_name in get_close_matches(typed, names_by_city, ZONES, 0.7)]
     parts = {part.strip("_") for part in re.split("[/,]", typed)}
     cities = cities or [name for key, name in zones_by_name.items() if key.rpartition("/")[2] in parts]
     suggestions = cities[:ZONES] or [zones_by_name[zone_name] for zone_name in dict.fromkeys(nearest)][:ZONES]
@@ -108,7 +107,7 @@ def own_models(resources: Resources, typed_value: str) -> str:
     return value
 
 
-def _plain(text: str) -> str:
+def _zone_notation(text: str) -> str:
     """The text in the notation of a zone's name: "São Paulo" is sao_paulo."""
     letters = unicodedata.normalize("NFKD", text.strip())
     return "_".join(

@@ -28,7 +28,7 @@ from bot.words import Words, words
 from bot.work import Run
 from bot.works.library.intake_job import named_paths
 from bot.works.rules import house_rules
-from bot.works.settings.whom import called
+from bot.works.settings.subject import subject_name
 from storage.settings import SHARED, SettingRow
 
 if TYPE_CHECKING:
@@ -49,8 +49,10 @@ HOUSE: Final = "house_rules"
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """The effect of an import: `faults` are sentences about errors, with which it does nothing. `skipped` names what
-    does not exist in the space; `changes` are the cells of a table; `same` counts values that are already set.
+    """The effect of an import: with any `faults`, which are sentences, it does nothing.
+
+    `skipped` are sentences about people, channels and groups that the space does not have; `changes` the cells of a
+    table; `same` counts values that are already set.
     """
 
     faults: list[str] = field(default_factory=list)
@@ -60,12 +62,14 @@ class Plan:
 
 
 class Exchange:
+    """The verbs "export" and "import"."""
+
     def __init__(self, resources: Resources) -> None:
         self._resources = resources
         self._settings = resources.settings
         self._names = Names(resources)
 
-    async def give(self, run: Run) -> AsyncGenerator[Event, None]:
+    async def export_file(self, run: Run) -> AsyncGenerator[Event, None]:
         """Carry out `settings export`."""
         request, say = run.request, words(run.request.locale)
         place = request.place
@@ -73,7 +77,9 @@ class Exchange:
         ids = {row.of for row in (*rows, *configured) if row.of}
         names = {id: await self._names.channel(place, id) for id in sorted(ids)}
         tables = space_file.tables(rows, names)
-        numbered = sorted((int(row.name.removeprefix(house_rules.PREFIX)), row.value) for row in _house(rows))
+        numbered = sorted(
+            (int(row.name.removeprefix(house_rules.PREFIX)), row.value) for row in _house_rows(rows)
+        )
         if house := {str(number): text for number, text in numbered if text}:
             tables[HOUSE] = house
         yield Stage("export", say("exchange.export"))
@@ -88,7 +94,7 @@ class Exchange:
         yield Text(say("exchange.exported", file=FILE))
         yield Attachment(FILE, "application/toml", ("\n\n".join(filter(None, parts)) + "\n").encode())
 
-    async def take(self, run: Run) -> AsyncGenerator[Event, None]:
+    async def import_file(self, run: Run) -> AsyncGenerator[Event, None]:
         """Carry out `settings import`. Raises UserError if there is no readable file."""
         request, say = run.request, words(run.request.locale)
         text = await self._text(run)
@@ -115,8 +121,8 @@ class Exchange:
             await offers.keep(request.place.space, run.id, OFFER, [text], author_id=request.author.id)
             yield Text("\n\n".join(filter(None, parts)))
             # On a platform with paths, people type the line themselves.
-            named = " ".join(map(escaped, named_paths(request)))
-            line = f"/settings import {named} --yes" if named else "/settings import --yes"
+            paths = " ".join(map(escaped, named_paths(request)))
+            line = f"/settings import {paths} --yes" if paths else "/settings import --yes"
             apply = Choice(say("exchange.apply"), line)
             yield Choices(
                 say("exchange.sure"), (apply, Choice(say("exchange.leave"), "")), only=request.author.id
@@ -149,21 +155,21 @@ class Exchange:
         place = request.place
         entries, faults = await asyncio.to_thread(_read, self._resources, place.platform, text)
         rows = await self._rows(place.space)
-        now = {(row.scope, row.of, row.name): row for row in rows}
+        stored = {(row.scope, row.of, row.name): row for row in rows}
         faults += _too_many(rows, entries)
         if faults:
-            said = await asyncio.to_thread(_sentences, faults, text, say)
-            return Plan(faults=said)
-        here, missing = await self._existing(place, entries)
+            sentences = await asyncio.to_thread(_sentences, faults, text, say)
+            return Plan(faults=sentences)
+        existing, missing = await self._existing(place, entries)
         changes, same = list[list[str]](), 0
-        for entry in here:
-            held, row = now.get((entry.scope, entry.of, entry.name)), entry.row(place.space)
-            if held is not None and held.value == entry.value:
+        for entry in existing:
+            stored_row, row = stored.get((entry.scope, entry.of, entry.name)), entry.row(place.space)
+            if stored_row is not None and stored_row.value == entry.value:
                 same += 1
                 continue
             where, what = await self._where(place, entry, say)
-            was = _shown(held, say) if held is not None else ""
-            changes.append([where, what, was or "–", _shown(row, say)])
+            old_value = _cell(stored_row, say) if stored_row is not None else ""
+            changes.append([where, what, old_value or "–", _cell(row, say)])
         skipped = [
             say(f"exchange.no_{kind}", id=code(id), name=f" ({code(name)})" if name else "")
             for kind, id, name in dict.fromkeys((entry.kind, entry.id, entry.called) for entry in missing)
@@ -187,7 +193,7 @@ class Exchange:
         """The owner of a value, and its name, for a table."""
         row, name = entry.row(place.space), code(entry.called or entry.id)
         if (rule := rule_of(row)) is not None:
-            return called(rule.whose, name, say), code(f"access {rule.what}")
+            return subject_name(rule.whose, name, say), code(f"access {rule.what}")
         if (budget := budget_of(row)) is not None:
             return say(f"budgets.of_{budget.holder}", name=name), code(
                 f"budget {say(f'budgets.a_{budget.per}')}"
@@ -199,18 +205,18 @@ class Exchange:
     async def _apply(self, request: Request, text: str) -> int:
         place = request.place
         entries, _ = await asyncio.to_thread(_read, self._resources, place.platform, text)
-        here, _ = await self._existing(place, entries)
-        held = {(row.scope, row.of, row.name): row.value for row in await self._rows(place.space)}
+        existing, _ = await self._existing(place, entries)
+        stored = {(row.scope, row.of, row.name): row.value for row in await self._rows(place.space)}
         values = {
             key: entry.value
-            for entry in here
-            if held.get(key := (entry.scope, entry.of, entry.name)) != entry.value
+            for entry in existing
+            if stored.get(key := (entry.scope, entry.of, entry.name)) != entry.value
         }
         await self._settings.write(place.space, request.author.id, values)
         return len(values)
 
 
-def _house(rows: Sequence[SettingRow]) -> list[SettingRow]:
+def _house_rows(rows: Sequence[SettingRow]) -> list[SettingRow]:
     return [row for row in rows if row.name.startswith(house_rules.PREFIX)]
 
 
@@ -257,14 +263,14 @@ def _too_many(rows: Sequence[SettingRow], entries: Sequence[Entry]) -> list[Faul
 
 
 def _sentences(faults: Sequence[Fault], text: str, say: Words) -> list[str]:
-    said = [
+    lines = [
         say("exchange.line", line=line_of(text, fault.where), reason=fault.error) for fault in faults[:FAULTS]
     ]
     more = len(faults) - FAULTS
-    return [*said, say("exchange.faults", n=more)] if more > 0 else said
+    return [*lines, say("exchange.faults", n=more)] if more > 0 else lines
 
 
-def _shown(row: SettingRow, say: Words) -> str:
+def _cell(row: SettingRow, say: Words) -> str:
     """A value in a cell."""
     if (rule := rule_of(row)) is not None:
         return say("access.yes" if rule.allows else "access.no")

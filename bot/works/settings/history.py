@@ -26,6 +26,8 @@ SHOWN = 40
 
 
 class History:
+    """The verb "history"."""
+
     def __init__(self, resources: Resources) -> None:
         self._resources = resources
         self._names = Names(resources)
@@ -68,7 +70,7 @@ def _what(change: SettingChange, say: Words) -> tuple[str, str]:
     from bot.commands import SETTINGS
 
     name, removed = change.name, change.value is None
-    called, value = code(name), code(one_line(change.value or ""))
+    subject, value = code(name), code(one_line(change.value or ""))
     empty = ALLOW if name.startswith(ACCESS) else "0"
     row = SettingRow(
         change.space,
@@ -80,20 +82,20 @@ def _what(change: SettingChange, say: Words) -> tuple[str, str]:
         change.changed_at,
     )
     if name.startswith(ACCESS) and (rule := rule_of(row)):
-        named = (
+        whom = (
             say(f"access.named_{rule.whose}", name=code(rule.name or rule.of))
             if rule.of
             else say("access.everyone")
         )
-        called = say("history.access", what=code(value_in(say, rule.what)), whom=named)
+        subject = say("history.access", what=code(value_in(say, rule.what)), whom=whom)
         value = say("history.allowed" if rule.allows else "history.denied")
     elif name.startswith(BUDGETS) and (budget := budget_of(row)):
         whose = say(f"budgets.of_{budget.holder}", name=code(budget.name or budget.of))
-        called = say("history.budget", whose=whose, per=say(f"budgets.a_{budget.per}"))
+        subject = say("history.budget", whose=whose, per=say(f"budgets.a_{budget.per}"))
         value = budget.shown(say)
     elif name.startswith(house_rules.PREFIX):
-        called = say("history.house_rule", n=name.removeprefix(house_rules.PREFIX))
+        subject = say("history.house_rule", n=name.removeprefix(house_rules.PREFIX))
     elif name in SETTINGS and not removed:
         setting = SETTINGS[name]
         value = code(one_line(setting.in_words(setting.shown(change.value or ""), say)))
-    return called, say("history.reset") if removed else value
+    return subject, say("history.reset") if removed else value

@@ -1,5 +1,4 @@
-"""Shows the settings that apply to the person who asks, with their origin, and changes them; also the other verbs of
-settings.
+"""The work "settings": shows the settings that apply to the asker, with their origin, and changes them.
 
 Knows no single setting: the kinds of work declare them.
 """
@@ -39,19 +38,19 @@ SCOPES: Final[Mapping[str, Scope]] = {
     "category": "category",
     "everyone": "space",
 }
-"""People's words for them."""
-CALLED: Final[Mapping[Scope, str]] = {scope: name for name, scope in SCOPES.items()}
+"""The scopes by the values of the option `for`."""
+SCOPE_NAMES: Final[Mapping[Scope, str]] = {scope: name for name, scope in SCOPES.items()}
 DEFAULT_SCOPES: Final[tuple[Scope, ...]] = ("person", "space")
 """The default scopes of a setting: the person who sets it, or everybody if it cannot be set for one person."""
-"""The maximum length of a value in a table; `show NAME` shows all of it."""
-POSSIBLE = 12
+MOST_VALUES = 12
 """The maximum number of possible values that are listed."""
 
 
 @dataclass(frozen=True, slots=True)
 class EffectiveValue:
-    """What applies to somebody: the value as people write it; its scope, or "config", "default" (without a
-    config.toml) or "app" if nobody has set it; and the locale of the text.
+    """The value that applies to a person, as people write it, and the locale of texts for them.
+
+    `scope` is its scope or, if nobody has set it, "config", "default" (without a config.toml) or "app".
     """
 
     value: str
@@ -61,7 +60,7 @@ class EffectiveValue:
 
 @dataclass(frozen=True, slots=True)
 class _Reader:
-    """The person a table is for. `names` are the names of the people in it, as far as they were looked up."""
+    """The reader of a table. `names` caches the names of the people in it, by their ids."""
 
     request: Request
     say: Words
@@ -70,6 +69,8 @@ class _Reader:
 
 
 class SettingsWork:
+    """The work; the verbs with modules of their own are passed on."""
+
     def __init__(self, resources: Resources) -> None:
         self._resources = resources
         self._settings = resources.settings
@@ -92,17 +93,19 @@ class SettingsWork:
             "budget": self._budgets.run,
             "history": self._history.run,
             "used": self._budgets.used,
-            "export": exchange.give,
-            "import": exchange.take,
+            "export": exchange.export_file,
+            "import": exchange.import_file,
         }
         return verbs[run.request.verb](run)
 
     async def _show(self, run: Run) -> AsyncGenerator[Event, None]:
         request, say = run.request, words(run.request.locale)
-        setting = _meant(request, request.text) if request.text.strip() else None
+        setting = _setting_named(request, request.text) if request.text.strip() else None
 
         async def shown() -> str:
-            return await (self._table(request, say) if setting is None else self._one(request, setting, say))
+            return await (
+                self._table(request, say) if setting is None else self._details(request, setting, say)
+            )
 
         text = await run.step("show", shown, str)
         yield Stage("settings", say("settings.title") if setting is None else setting.name)
@@ -126,11 +129,11 @@ class SettingsWork:
         saved = say(f"settings.saved_{scope}", name=setting.name, value=_code(setting.in_words(value, say)))
         yield Text(saved.removesuffix(".") if value.endswith((".", "!", "?", "…")) else saved)
         if effective.scope != scope:
-            yield Text(" " + _effect(setting, effective, say))
+            yield Text(" " + _effect_sentence(setting, effective, say))
 
     async def _reset(self, run: Run) -> AsyncGenerator[Event, None]:
         request = run.request
-        setting = _meant(request, request.text)
+        setting = _setting_named(request, request.text)
         scope = _scope(request, setting)
 
         async def back() -> bool:
@@ -141,7 +144,7 @@ class SettingsWork:
         say = words(effective.locale)
         yield Stage("settings", setting.name)
         key = f"settings.reset_{scope}" if removed else f"settings.unset_{scope}"
-        yield Text(f"{say(key, name=setting.name)} {_effect(setting, effective, say)}")
+        yield Text(f"{say(key, name=setting.name)} {_effect_sentence(setting, effective, say)}")
 
     async def _effective(self, request: Request, setting: Setting) -> EffectiveValue:
         rows = await self._rows(request, setting)
@@ -176,7 +179,7 @@ class SettingsWork:
     async def _table(self, request: Request, say: Words) -> str:
         reader = _Reader(request, say, await self._settings.zone(request))
         lines, barred = [say("settings.header"), "|---|---|---|"], list[str]()
-        for setting in _there(request):
+        for setting in _platform_settings(request):
             if setting.name in OF_CHANNELS:
                 continue
             rows = await self._rows(request, setting)
@@ -184,7 +187,7 @@ class SettingsWork:
             barred += [setting.name] if valid != rows else []
             if valid:
                 value = setting.shown(valid[0].value)
-                whose = say(f"settings.by_{valid[0].scope}", by=await self._by(valid[0], reader))
+                whose = say(f"settings.by_{valid[0].scope}", by=await self._changed_by(valid[0], reader))
             else:
                 value, by = self._unset(request, setting)
                 whose = say(f"settings.by_{by}")
@@ -192,7 +195,7 @@ class SettingsWork:
         notes = [say("settings.barred", names=", ".join(barred))] if barred else []
         return "\n".join([*lines, "", *notes, say("settings.how")])
 
-    async def _one(self, request: Request, setting: Setting, say: Words) -> str:
+    async def _details(self, request: Request, setting: Setting, say: Words) -> str:
         reader = _Reader(request, say, await self._settings.zone(request))
         rows = {row.scope: row for row in await self._rows(request, setting)}
         effective = await self._effective(request, setting)
@@ -200,27 +203,29 @@ class SettingsWork:
         for scope in setting.scopes:
             if scope == "category" and not self._settings.owner("category", request.place, ""):
                 continue
-            called = _strong(say(f"settings.for_{scope}"), effective.scope == scope)
+            called = _bold_if(say(f"settings.for_{scope}"), effective.scope == scope)
             row = rows.get(scope)
             value = _one_line(setting.in_words(setting.shown(row.value), say)) if row is not None else "–"
-            lines.append(table_row(called, value, await self._by(row, reader) if row is not None else ""))
+            lines.append(
+                table_row(called, value, await self._changed_by(row, reader) if row is not None else "")
+            )
         value, by = self._unset(request, setting)
         if (row := rows.get("config")) is not None:
             value, by = setting.shown(row.value), "config"
-        called = _strong(say(f"settings.for_{by}"), effective.scope == by)
+        called = _bold_if(say(f"settings.for_{by}"), effective.scope == by)
         lines.append(table_row(called, _one_line(setting.in_words(value, say)) or "–", ""))
         notes = []
         if not all(self._valid(setting, row) for row in rows.values()):
             notes.append(say("settings.barred", names=setting.name))
         values = list(setting.values(self._resources))
-        if values and len(values) <= POSSIBLE:
+        if values and len(values) <= MOST_VALUES:
             possible = ", ".join(_code(setting.in_words(value, say)) for value in values)
             notes.append(say("settings.possible", values=possible))
         scopes = _scopes(setting, say)
         notes.append(say("settings.how_one", name=setting.name, scopes=scopes))
         return "\n".join([say(setting.summary), "", *lines, "", " ".join(notes)])
 
-    async def _by(self, row: SettingRow, reader: _Reader) -> str:
+    async def _changed_by(self, row: SettingRow, reader: _Reader) -> str:
         """Who set it, unless it is the person's own setting, and when."""
         when = f"{row.updated_at.astimezone(reader.zone):%Y-%m-%d %H:%M}"
         if row.scope == "person":
@@ -232,7 +237,7 @@ class SettingsWork:
         return f"{reader.names[row.author_id] or reader.say('settings.somebody')}, {when}"
 
 
-def _there(request: Request) -> list[Setting]:
+def _platform_settings(request: Request) -> list[Setting]:
     """The settings that exist on the request's platform; those that anybody can set for themselves come first."""
     platform = request.place.platform
     offered = [
@@ -250,16 +255,16 @@ async def checked(resources: Resources, request: Request) -> str:
 def _typed(request: Request) -> tuple[Setting, str]:
     """The setting and the value of `settings set NAME VALUE`. Raises UserError."""
     name, _, value = request.text.strip().partition(" ")
-    setting = _meant(request, name)
+    setting = _setting_named(request, name)
     if not value.strip():
         raise UserError("settings.no_value", name=setting.name)
     return setting, value.strip()
 
 
-def _meant(request: Request, name: str) -> Setting:
+def _setting_named(request: Request, name: str) -> Setting:
     typed = name.strip().casefold()
     setting = SETTINGS.get(typed)
-    offered = _there(request)
+    offered = _platform_settings(request)
     if setting is None:
         raise UserError(
             "settings.unknown", name=name.strip()[:60], names=", ".join(setting.name for setting in offered)
@@ -286,10 +291,10 @@ def _scope(request: Request, setting: Setting) -> Scope:
 
 def _scopes(setting: Setting, say: Words) -> str:
     """What it can be set for, as the option "for" names it."""
-    return ", ".join(_code(name_in(say, CALLED[scope], "for")) for scope in setting.scopes)
+    return ", ".join(_code(name_in(say, SCOPE_NAMES[scope], "for")) for scope in setting.scopes)
 
 
-def _effect(setting: Setting, effective: EffectiveValue, say: Words) -> str:
+def _effect_sentence(setting: Setting, effective: EffectiveValue, say: Words) -> str:
     scope = effective.scope if effective.value or effective.scope not in ("config", "default") else "nothing"
     return say(f"settings.holds_{scope}", value=_code(setting.in_words(effective.value, say)))
 
@@ -302,5 +307,5 @@ def _one_line(text: str) -> str:
     return " ".join(text.split())
 
 
-def _strong(text: str, holds: bool) -> str:
-    return f"**{text}**" if holds else text
+def _bold_if(text: str, bold: bool) -> str:
+    return f"**{text}**" if bold else text

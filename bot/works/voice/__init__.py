@@ -101,17 +101,17 @@ def _narrate(resources: Resources, value: str) -> str:
 
 
 def _examine(config: Config, say: Words) -> Iterator[Check]:
-    from bot.works.voice.checks import examined
+    from bot.works.voice.checks import installation_checks
 
-    return examined(config, say)
+    return installation_checks(config, say)
 
 
 async def _stands_for(resources: Resources, runs: Runs, request: Request) -> tuple[Request, Request | None]:
     if request.verb != "play":
         return request, None
-    from bot.works.voice.hearing import spoken
+    from bot.works.voice.hearing import played_request
 
-    return await spoken(resources, runs, request)
+    return await played_request(resources, runs, request)
 
 
 SETTINGS: tuple[Setting, ...] = (
@@ -152,9 +152,9 @@ async def _work(resources: Resources, typed: Typed) -> list[str]:
 
 
 async def _voices(resources: Resources, typed: Typed) -> list[str]:
-    from bot.works.voice.checks import offered
+    from bot.works.voice.checks import voice_completions
 
-    return await asyncio.to_thread(offered, resources, typed.prefix)
+    return await asyncio.to_thread(voice_completions, resources, typed.prefix)
 
 
 async def _speaker(resources: Resources, typed: Typed) -> list[str]:

@@ -56,7 +56,7 @@ def voices(resources: Resources, text: str, *, admin: bool) -> str:
     return " ".join(map(str, chosen[:MOST_VOICES]))
 
 
-def offered(resources: Resources, prefix: str) -> list[str]:
+def voice_completions(resources: Resources, prefix: str) -> list[str]:
     """The available voices, as completions of the last place in a typed list, each with the list before it."""
     before, blank, typed = prefix.rpartition(" ")
     speech, typed = resources.speech, typed.casefold()
@@ -89,7 +89,7 @@ def on_or_off(text: str) -> str:
     return ON if value in ("on", "yes") else OFF
 
 
-def examined(config: Config, say: Words) -> Iterator[Check]:
+def installation_checks(config: Config, say: Words) -> Iterator[Check]:
     """The doctor's checks of the configured voices, with the reason if one is missing, and of the requirements of voice
     channels. Starts none of them.
     """
@@ -106,7 +106,7 @@ def examined(config: Config, say: Words) -> Iterator[Check]:
             )
         else:
             yield Check(True, say("voice.doctor_there", voice=str(voice)))
-    yield from ears(config, say)
+    yield from transcriber_checks(config, say)
     lacking = [package for module, package in FOR_CHANNELS.items() if find_spec(module) is None]
     if lacking:
         yield Check(None, say("voice.doctor_channels_lack", packages=" ".join(lacking)))
@@ -114,7 +114,7 @@ def examined(config: Config, say: Words) -> Iterator[Check]:
         yield Check(True, say("voice.doctor_channels"))
 
 
-def ears(config: Config, say: Words) -> Iterator[Check]:
+def transcriber_checks(config: Config, say: Words) -> Iterator[Check]:
     """The doctor's checks of the transcriber of recordings, and of what it lacks. Starts nothing; reads model files."""
     local, services = Ears(config), ", ".join(config.roles.transcriber)
     if not local:

@@ -45,9 +45,9 @@ HEARD: Final = "heard"
 """The stage that shows the words, and the kind of the storage's offers that hold them."""
 MOST_CHARS: Final = 3_900
 """The longest text that can be changed in a window: Discord's and the storage's limit of a field is 4,000."""
-LOOKS_S: Final = (0.5, 1.0, 2.0)
+CHECKS_S: Final = (0.5, 1.0, 2.0)
 """Seconds before each check for the platform's own transcript."""
-MORE_LOOKS_S: Final = (3.0, 5.0, 8.0, 10.0)
+FURTHER_CHECKS_S: Final = (3.0, 5.0, 8.0, 10.0)
 """Seconds before the further checks, if there is no model to transcribe."""
 PLAY, CHANGE, LEAVE = range(3)
 """The choices, by number."""
@@ -55,20 +55,22 @@ PLAY, CHANGE, LEAVE = range(3)
 
 @dataclass(frozen=True, slots=True)
 class RecordedWords:
+    """The text of a recording, and its length."""
+
     text: str
     seconds: float = 0.0
 
 
 class Hearing:
+    """The verb "hear", and the inner verb "taken"."""
+
     def __init__(self, resources: Resources, runs: Runs) -> None:
         self._resources = resources
         self._runs = runs
         self._transcriber = Transcriber(resources.config, resources.models.budget, resources.ears)
 
     async def hear(self, run: Run) -> AsyncGenerator[Event, None]:
-        """Show the words of a recording, and offer to play them. The request's text is the platform's own
-        transcript.
-        """
+        """Show the words of a recording and offer to play them; the request's text is the platform's transcript."""
         request, say = run.request, words(run.request.locale)
         text, part = request.text.strip(), bool(request.options.get("part"))
         if clip := str(request.options.get("listens") or ""):
@@ -92,7 +94,7 @@ class Hearing:
                 raise refusal.error
             path = brought[0].path
             pump: Pump[int, RecordedWords] = Pump()
-            step = run.step("heard", lambda: self._heard(request, path, pump.put), RecordedWords)
+            step = run.step("heard", lambda: self._transcribe(request, path, pump.put), RecordedWords)
             async with aclosing(pump.news(step)) as news:
                 async for percent in news:
                     yield Status(say("voice.listening_part", percent=percent))
@@ -111,19 +113,19 @@ class Hearing:
         yield Text(quoted(text))
         if part:
             yield Notice(say("voice.heard_part"))
-        yield ways(text, request.author.id, say)
+        yield play_choices(text, request.author.id, say)
 
     async def _transcript(self, request: Request, clip: str) -> Transcript:
         """The platform's own transcript of its clip, by the clip's id; none if that takes too long."""
         read = self._resources.platforms[request.place.platform].read_transcript
         assert read is not None, "only a platform that reads transcripts sends a clip"
-        for pause in LOOKS_S if self._transcriber.listens else (*LOOKS_S, *MORE_LOOKS_S):
+        for pause in CHECKS_S if self._transcriber.listens else (*CHECKS_S, *FURTHER_CHECKS_S):
             await asyncio.sleep(pause)
             if (transcript := await read(request, clip)) is not None:
                 return transcript
         return Transcript("")
 
-    async def _heard(self, request: Request, path: str, tell: Tell) -> RecordedWords:
+    async def _transcribe(self, request: Request, path: str, tell: Tell) -> RecordedWords:
         """Transcribe the recording. Raises UserError."""
         most = self._resources.config.speech.spoken_mb * 1_000_000
         data = await self._resources.incoming.read(path, most)
@@ -141,33 +143,39 @@ class Hearing:
         """The message with the words, after one of the choices was made."""
         request, say = run.request, words(run.request.locale)
         await self._runs.ended(request.answers)  # a run that a crash interrupted would show its buttons again
-        way, offered = request.options.get("way"), ways(request.text, request.author.id, say)
-        way = min(way, len(offered.choices) - 1) if isinstance(way, int) else PLAY
-        contents = (Text(quoted(request.text)), replace(offered, taken=way))
+        chosen, offered = (
+            request.options.get("way"),
+            play_choices(request.text, request.author.id, say),
+        )
+        chosen = min(chosen, len(offered.choices) - 1) if isinstance(chosen, int) else PLAY
+        contents = (Text(quoted(request.text)), replace(offered, taken=chosen))
         title = say("voice.heard", name=request.author.name)
         yield Changed(request.answers, HEARD, title, contents, in_place=True)
 
 
-def ways(text: str, speaker: str, say: Words) -> Choices:
+def play_choices(text: str, speaker: str, say: Words) -> Choices:
     """The choices under the words, only for the speaker."""
-    ways = [Choice(say("voice.play"), "/voice play")]
+    offered = [Choice(say("voice.play"), "/voice play")]
     if len(text) <= MOST_CHARS:
-        ways.append(
+        offered.append(
             Choice(say("voice.change"), "/voice play --changed", say("voice.change_asks"), filled=text)
         )
-    return Choices("", (*ways, Choice(say("voice.leave_it"), "/voice play --leave")), only=speaker)
+    return Choices("", (*offered, Choice(say("voice.leave_it"), "/voice play --leave")), only=speaker)
 
 
 def quoted(text: str) -> str:
+    """The text as a Markdown quotation."""
     return "\n".join(f"> {line}".rstrip() for line in text.splitlines())
 
 
 def played_id(recording: Request) -> str:
-    """The id of the request that plays these words: always the same, however it is asked for."""
+    """The id of the request that plays a recording's words, so that they are played once."""
     return child_id(recording, PLAYED)
 
 
-async def spoken(resources: Resources, runs: Runs, request: Request) -> tuple[Request, Request | None]:
+async def played_request(
+    resources: Resources, runs: Runs, request: Request
+) -> tuple[Request, Request | None]:
     """The request behind `voice play`: the spoken words as if they had been typed, and the message that shows them.
 
     Raises UserError if the words are another person's, or withdrawn.
@@ -181,18 +189,18 @@ async def spoken(resources: Resources, runs: Runs, request: Request) -> tuple[Re
         raise UserError("voice.not_yours", name=recording.author.name)
     changed = bool(request.options.get("changed"))
     text = request.text.strip() if changed else stored_words
-    way = LEAVE if request.options.get("leave") else CHANGE if changed else PLAY
+    choice = LEAVE if request.options.get("leave") else CHANGE if changed else PLAY
     decision = replace(
         recording,
         id=child_id(recording, "taken"),
         verb="taken",
         text=text,
-        options={"way": way},
+        options={"way": choice},
         files=(),
         parent=recording.id,
         answers=recording.id,
     )
-    if way == LEAVE:
+    if choice == LEAVE:
         return replace(decision, id=played_id(recording)), None
     # A private answer is a conversation of its own, but the words belong to the place where they were spoken.
     private = {name: value for name, value in request.options.items() if name == PRIVATE.name}

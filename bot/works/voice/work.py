@@ -38,10 +38,12 @@ SCOPES: Final[dict[str, Scope]] = {
 }
 RESET: Final = "reset"
 """Typed instead of a value, this removes the setting."""
-TRIED: Final = "One, two, three."
+TRIAL_TEXT: Final = "One, two, three."
 
 
 class VoiceWork:
+    """The work."""
+
     def __init__(self, resources: Resources, runs: Runs) -> None:
         self._resources = resources
         self._settings = resources.settings
@@ -54,19 +56,19 @@ class VoiceWork:
             "taken": self._hearing.taken,
             **dict.fromkeys(("narrate", "voice", "speed"), self._set),
         }
-        return verbs.get(run.request.verb, self._now)(run)
+        return verbs.get(run.request.verb, self._control)(run)
 
-    async def _now(self, run: Run) -> AsyncGenerator[Event, None]:
+    async def _control(self, run: Run) -> AsyncGenerator[Event, None]:
         request, say = run.request, words(run.request.locale)
         reader = self._resources.platforms[request.place.platform].reader
-        answer = await run.step(request.verb, lambda: self._done(request, reader, say), str)
+        answer = await run.step(request.verb, lambda: self._carry_out(request, reader, say), str)
         yield Stage("voice", say(f"voice.title_{request.verb}"))
         yield Text(answer)
         if request.verb == "say":
             yield Text(f"\n\n{request.text.strip()}")
             yield Speak(request.text.strip(), "voice")
 
-    async def _done(self, request: Request, reader: Reader | VoiceChannels | None, say: Words) -> str:
+    async def _carry_out(self, request: Request, reader: Reader | VoiceChannels | None, say: Words) -> str:
         """Carry out the verb; returns the sentence about the result. Raises UserError."""
         channels = reader if isinstance(reader, VoiceChannels) else None
         match request.verb:
@@ -106,14 +108,14 @@ class VoiceWork:
                 return value
 
             value = await run.step("set", changed, str)
-        answer = await run.step("show", lambda: self._holds(request, say), str)
+        answer = await run.step("show", lambda: self._current(request, say), str)
         yield Stage("voice", say(f"voice.title_{verb}"))
         if text:
             key = f"voice.saved_{scope}" if value else f"voice.reset_{scope}"
             if key == "voice.saved_thread" and not request.place.thread:
                 key = "voice.saved_root"
             shown = value_in(say, value) if verb == "narrate" else value
-            yield Text(f"{say(key, name=_called(request, say), value=shown)} ")
+            yield Text(f"{say(key, name=_setting_name(request, say), value=shown)} ")
         yield Text(answer)
 
     def _name(self, request: Request) -> str:
@@ -145,7 +147,7 @@ class VoiceWork:
                 return checks.speed(text)
         return checks.on_or_off(text)
 
-    async def _holds(self, request: Request, say: Words) -> str:
+    async def _current(self, request: Request, say: Words) -> str:
         """The settings that apply to the asker in this place."""
         if request.verb == "narrate":
             narrated = await self._settings.narrated(request)
@@ -179,13 +181,13 @@ class VoiceWork:
         lines = [say("voice.header"), "|---|---|---|"]
         for name in speech.names:
             engine = speech.engine(name)
-            assert engine is not None, "it has a name"
+            assert engine is not None, "every listed name has an engine"
             if reason := engine.absent():
                 state = f"– {say(reason.key, **reason.values)}"
             elif isinstance(engine, Service):
                 state = say("voice.not_tried")  # it would cost money
             else:
-                state = await self._tried(name, say)
+                state = await self._trial(name, say)
             lines.append(f"| `{name}` | {', '.join(engine.voices) or '–'} | {state} |")
         manner = await manner_of(self._settings, self._resources.config.speech, request, "")
         names = say("voice.voices_are", voices=", ".join(f"`{voice}`" for voice in manner.voices))
@@ -196,18 +198,18 @@ class VoiceWork:
         reader = self._resources.platforms[request.place.platform].reader
         voice = reader.state(request, say) if isinstance(reader, VoiceChannels) else []
         ears = await asyncio.to_thread(
-            lambda: [check.line for check in checks.ears(self._resources.config, say)]
+            lambda: [check.line for check in checks.transcriber_checks(self._resources.config, say)]
         )
         listed = [f"- {line}" for line in (*ears, *voice)]
         return "\n".join([*lines, "", *listed, "", f"{narrated} {names} {last}"])
 
-    async def _tried(self, name: str, say: Words) -> str:
+    async def _trial(self, name: str, say: Words) -> str:
         """Speak a few words; returns how long that took."""
         speech = self._resources.speech
         began = time.perf_counter()
         try:
             # The speed varies by thousandths: that avoids the cache, and sounds the same.
-            await speech.sentence(TRIED, Voice(name), 1.0 + (time.time_ns() % 90) / 1000, "en")
+            await speech.sentence(TRIAL_TEXT, Voice(name), 1.0 + (time.time_ns() % 90) / 1000, "en")
         except Unspoken as fault:
             return (
                 f"✗ {fault_sentence(fault, say)}" if fault.why != "language" else say("voice.other_language")
@@ -215,7 +217,7 @@ class VoiceWork:
         return say("voice.took", ms=round((time.perf_counter() - began) * 1000))
 
 
-def _called(request: Request, say: Words) -> str:
+def _setting_name(request: Request, say: Words) -> str:
     """The setting's name for people."""
     base = say(f"voice.called_{request.verb}")
     if speaker := str(request.options.get("as") or "").strip():

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 import pytest
 
 from bot.events import UserError
-from bot.works.schedule.times import Rule, read, repeated
+from bot.works.schedule.times import Rule, read, without_repetition
 
 TUESDAY = datetime(2026, 11, 24, 18, 0, tzinfo=UTC)
 NEW_YORK = "America/New_York"
@@ -105,7 +105,7 @@ def test_a_time_is_read_in_both_languages(typed: str, meant: str, locale: str) -
     ],
 )
 def test_a_time_may_say_how_often_it_repeats(typed: str, rest: str, every: str) -> None:
-    assert repeated(typed) == (rest, every)
+    assert without_repetition(typed) == (rest, every)
     if every:
         read(rest, "pt-BR", "UTC", TUESDAY)
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from bot.events import Author, Event, Text
 from bot.work import Run
-from bot.works.library.emptiness import why_no_books
+from bot.works.library.no_books import why_no_books
 from tests.fakes.scripted_app import Recorder, asked, open_scripted
 from tests.storage.books import book
 

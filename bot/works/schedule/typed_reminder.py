@@ -7,11 +7,11 @@ from datetime import UTC, datetime
 from typing import Final
 
 from bot.events import UserError
-from bot.works.schedule.times import TYPED_CHARS, read, repeated
+from bot.works.schedule.times import TYPED_CHARS, read, without_repetition
 
-_MOST: Final = 300
+_TEXT_CHARS: Final = 300
 """The maximum length of such a text."""
-_ASKED = re.compile(
+_REQUEST = re.compile(
     r"(?:(?:please|hey|(?:can|could|would|will) you|por favor|(?:você )?(?:pode|poderia|consegue)),? )*"
     r"(?:remind (?:me|us)|(?:me|nos) lembr(?:a|e|ar)|lembr[ae]r?(?:-me|-nos| me| nos| a gente))\b,?\s*",
     re.IGNORECASE,
@@ -21,26 +21,27 @@ _QUESTION = re.compile(
     r"|quant\w+)\b",
     re.IGNORECASE,
 )
-"""How a question goes on: "remind me how grappling works"."""
-_JOINT = re.compile(r"(?:to|that|about|of|for|de|do|da|que|para|pra|sobre)\s+", re.IGNORECASE)
+"""The words after "remind me" in a question: "remind me how grappling works"."""
+_CONJUNCTION = re.compile(r"(?:to|that|about|of|for|de|do|da|que|para|pra|sobre)\s+", re.IGNORECASE)
 
 
 def reminder_in(text: str) -> tuple[str, str] | None:
-    """What a plain text asks to be reminded of, and the time as it is typed; None if it asks for no reminder, or names
-    no time that can be read. The first call takes as long as that of `times.read`.
+    """The reminder that a text asks for and its typed time; None if it asks for none, or names no readable time.
+
+    The first call takes as long as that of `times.read`.
     """
-    line = " ".join(text[: _MOST + 1].split())
-    if len(line) > _MOST or (asked := _ASKED.match(line)) is None:
+    line = " ".join(text[: _TEXT_CHARS + 1].split())
+    if len(line) > _TEXT_CHARS or (match := _REQUEST.match(line)) is None:
         return None
-    rest = line[asked.end() :].rstrip(" .!?")
+    rest = line[match.end() :].rstrip(" .!?")
     if _QUESTION.match(rest):
         return None
     for at in (space.start() for space in re.finditer(r" |$", rest)):
         left, right = rest[:at], rest[at:].strip()
         # Before the text ("every Monday at 9 to …"), or after it ("to … every Monday at 9").
-        for when, what in ((left, right if _JOINT.match(right) else ""), (right, left)):
+        for when, what in ((left, right if _CONJUNCTION.match(right) else ""), (right, left)):
             if what and _names_time(when):
-                return _JOINT.sub("", what, count=1) if _JOINT.match(what) else what, when.rstrip(",")
+                return re.sub(rf"^{_CONJUNCTION.pattern}", "", what, flags=re.IGNORECASE), when.rstrip(",")
     return None
 
 
@@ -48,7 +49,7 @@ def _names_time(when: str) -> bool:
     if len(when) > TYPED_CHARS:
         return False
     try:
-        read(repeated(when)[0], "en", "UTC", datetime.now(UTC))
+        read(without_repetition(when)[0], "en", "UTC", datetime.now(UTC))
     except UserError as error:
         return error.key != "schedule.no_time"
     return True

@@ -1,4 +1,4 @@
-"""The person or the group that a rule or a budget is for, as chosen or typed."""
+"""The subject of a rule or a budget: a person, a group or everyone."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ if TYPE_CHECKING:
 NAME_CHARS = 100
 
 
-async def whom(resources: Resources, request: Request) -> tuple[Whose, str, str]:
-    """The kind, the id and the name; everyone's if the request names nobody. Raises UserError."""
-    named = [(kind, str(value)) for kind in ("person", "group") if (value := request.options.get(kind))]
-    if len(named) > 1:
+async def subject_of(resources: Resources, request: Request) -> tuple[Whose, str, str]:
+    """The kind, id and name of the subject that a request names; by default everyone. Raises UserError."""
+    options = [(kind, str(value)) for kind in ("person", "group") if (value := request.options.get(kind))]
+    if len(options) > 1:
         raise UserError("access.one")
-    if not named:
+    if not options:
         return "everyone", "", ""
-    kind, typed = named[0]
+    kind, typed = options[0]
     platform = resources.platforms.get(request.place.platform)
     find = platform.find if platform is not None else None
     id, name = mention.chosen(typed)
@@ -35,6 +35,6 @@ async def whom(resources: Resources, request: Request) -> tuple[Whose, str, str]
     return ("person" if kind == "person" else "group"), id, " ".join(name.split())[:NAME_CHARS]
 
 
-def called(whose: Whose, name: str, say: Words) -> str:
-    """The name in a sentence or a table."""
+def subject_name(whose: Whose, name: str, say: Words) -> str:
+    """A subject's name in a sentence or a table."""
     return say("access.everyone") if whose == "everyone" else say(f"access.named_{whose}", name=name)

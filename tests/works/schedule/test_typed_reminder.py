@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bot.works.schedule.asked import reminder_in
+from bot.works.schedule.typed_reminder import reminder_in
 
 
 @pytest.mark.parametrize(

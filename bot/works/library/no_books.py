@@ -1,6 +1,4 @@
-"""Explains why there is no book to ask: one is being read, there are only courses or screenplays, or nothing was
-added.
-"""
+"""Explains why a space has no books: one is being read, there are only courses or scripts, or nothing was added."""
 
 from __future__ import annotations
 
@@ -12,13 +10,13 @@ if TYPE_CHECKING:
     from bot.events import Request
     from bot.resources import Resources
 
-READING = (("library", "add"), ("library", "reindex"))
+READING_VERBS = (("library", "add"), ("library", "reindex"))
 
 
 async def why_no_books(resources: Resources, request: Request) -> str:
     """The key of the sentence for a space without books."""
     place = request.place
-    if await resources.jobs.runs(place.space, READING):
+    if await resources.jobs.runs(place.space, READING_VERBS):
         return "rules.books_coming"
     if await resources.records.documents.kinds(place.space) - {""}:
         return "rules.only_courses"
