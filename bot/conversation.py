@@ -55,13 +55,14 @@ class Note:
 class Conversation:
     """The context of a question. `session` is the id of its session, None in another work's thread.
 
-    `exchanges` are its last questions and answers, oldest first, and `begun` says whether there are any. `earlier` are
-    messages from the thread before the first question, or messages that the question links; `notes` say which.
+    `exchanges` are its last questions and answers, oldest first. `has_answers` says whether it has been answered
+    before. `earlier` are messages from the thread before the first question, or messages that the question links;
+    `notes` say which.
     """
 
     session: str | None
     exchanges: list[tuple[str, str]]
-    begun: bool = False
+    has_answers: bool = False
     earlier: str = ""
     notes: list[Note] = field(default_factory=list)
 
@@ -92,7 +93,11 @@ class Conversations:
         first = follows and not answered and await self._sessions.first_here(session)
         earlier = along or (await self.earlier(request) if first else "")
         return Conversation(
-            session.id, answered[-most:] if most else [], begun=bool(answered), earlier=earlier, notes=notes
+            session.id,
+            answered[-most:] if most else [],
+            has_answers=bool(answered),
+            earlier=earlier,
+            notes=notes,
         )
 
     async def along(self, request: Request) -> tuple[str, list[Note]]:

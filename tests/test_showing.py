@@ -249,7 +249,7 @@ async def test_a_run_that_changes_an_earlier_message_ends_even_if_that_is_withdr
         app._execution.showings.late_s = 60
         ticket = await app.perform(asked("two", "change"))
         async with asyncio.timeout(30):
-            while not app._execution.showings.of("one"):  # noqa: ASYNC110 - nobody tells
+            while not app._execution.showings.has("one"):  # noqa: ASYNC110 - nobody tells
                 await asyncio.sleep(0.01)
         assert await app.forget("local", "one")
         screen.up.set()

@@ -13,7 +13,7 @@ from functools import cached_property
 from itertools import repeat
 from typing import NamedTuple
 
-from bot.citing.markers import Marker, Scanner, is_begun
+from bot.citing.markers import Marker, Scanner, has_open_marker
 from bot.retrieval.language import FUNCTION_WORDS
 
 _SENTENCE_END = re.compile(r"(?<=[.!?…])[\"'”’)*_]*\s+|\n+")
@@ -33,9 +33,9 @@ Terms = Callable[[str], Sequence[str]]
 SPECIFIC_WORDS = 2
 """The fewest different content words of a specific quotation; one with fewer could be from anywhere."""
 
-_IDLE = frozenset().union(*FUNCTION_WORDS.values())
+_FUNCTION_WORDS = frozenset().union(*FUNCTION_WORDS.values())
 _TOKEN = re.compile(r"\w+")
-_ALIKE = {
+_EQUIVALENTS = {
     **dict.fromkeys("“”„‟«»″＂", '"'),
     **dict.fromkeys("‘’‚‛‹›′`´", "'"),
     **dict.fromkeys("‐‑‒–—―−", "-"),
@@ -46,12 +46,12 @@ _ALIKE = {
 
 def sentences(text: str) -> list[str]:
     """The sentences and lines of `text`, each a verbatim substring of it, none empty."""
-    sentences_read, start = [], 0
+    parts, start = [], 0
     for end in _SENTENCE_END.finditer(text):
-        sentences_read.append(text[start : end.start()])
+        parts.append(text[start : end.start()])
         start = end.end()
-    sentences_read.append(text[start:])
-    return list(filter(None, map(str.strip, sentences_read)))
+    parts.append(text[start:])
+    return list(filter(None, map(str.strip, parts)))
 
 
 class Statement(NamedTuple):
@@ -113,30 +113,35 @@ class CitationGate:
     sentence of the passage, which becomes the quote. `terms` gives the content words of a text, stemmed, without stop
     words. `[n "its own words"]`: the words must be in the passage, with at least two content words, and become the
     quote. If they are not in the passage, the marker is removed; if they are too few, they are ignored. They replace
-    the shared words only if the statement is in another language than the passage; `abroad` says so for a statement
-    that does not show its language. Readers see `[n]` in both cases.
+    the shared words only if the statement is in another language than the passage; `other_language` decides for a
+    statement that does not show its language. Readers see `[n]` in both cases.
     """
 
     def __init__(
-        self, passages: Iterable[str], terms: Terms, *, headings: Iterable[str] = (), abroad: bool = False
+        self,
+        passages: Iterable[str],
+        terms: Terms,
+        *,
+        headings: Iterable[str] = (),
+        other_language: bool = False,
     ) -> None:
         """`headings`: none, or one for each passage."""
         self._sources = list(map(Source, passages, headings or repeat(""), repeat(terms)))
         self._terms = terms
-        self._abroad = abroad
+        self._abroad = other_language
         self._scanner = Scanner()
         self._tail = ""
         self._statement: Statement | None = None
         """The statement that the next marker closes; None while that is unknown."""
         self._checks: dict[tuple[int, str | None], str | None] = {}
         """The quote for each number and quotation that was checked after this statement."""
-        self._borne = ""
+        self._last_supported = ""
         """The last statement whose marker stayed."""
         self.quotes: dict[int, str] = {}
         """The number of each cited passage with its quote, in order of first mention."""
         self.dropped = 0
         """How many numbers were removed from the text."""
-        self.unborne: list[str] = []
+        self.unsupported: list[str] = []
         """The statements that have lost their markers, in order."""
 
     def add(self, passage: str, heading: str = "") -> None:
@@ -149,11 +154,11 @@ class CitationGate:
         for part in self._scanner.feed(text, last=last):
             if isinstance(part, str):
                 plain = part
-            elif numbers := self._checked(part):
+            elif numbers := self._supported_numbers(part):
                 pieces.append(f"{part.space}[{']['.join(map(str, numbers))}]")
                 continue
             else:  # without the text removed here, "[1[2]]" would become a marker
-                plain = "?" if is_begun(self._tail) else ""
+                plain = "?" if has_open_marker(self._tail) else ""
             if plain:
                 self._tail = (self._tail + plain)[-TAIL_CHARS:]
                 self._statement = None
@@ -161,10 +166,11 @@ class CitationGate:
         return "".join(pieces)
 
     def finish(self) -> str:
-        """The rest, at the end of the answer."""
+        """The text that was held back; call it at the end of the answer."""
         return self.feed("", last=True)
 
-    def _checked(self, marker: Marker) -> list[int]:
+    def _supported_numbers(self, marker: Marker) -> list[int]:
+        """The numbers of a marker whose passages support the statement before it; notes their quotes."""
         if not marker.entries:
             return []
         if self._statement is None:
@@ -191,19 +197,19 @@ class CitationGate:
             elif n not in numbers:
                 self.quotes.setdefault(n, quote)
                 numbers.append(n)
-        self._remember(self._statement.text, borne=bool(numbers))
+        self._note_support(self._statement.text, supported=bool(numbers))
         return numbers
 
-    def _remember(self, statement: str, *, borne: bool) -> None:
-        """Note which statements have a marker; a statement that continues after its marker stays the same."""
-        before = self.unborne[-1] if self.unborne else None
-        same = before is not None and statement.startswith(before)
-        if borne:
-            self._borne = statement
-            if same:
-                self.unborne.pop()
-        elif statement and not (self._borne and statement.startswith(self._borne)):
-            self.unborne[-1 if same else len(self.unborne) :] = [statement]
+    def _note_support(self, statement: str, *, supported: bool) -> None:
+        """Keep `unsupported` up to date; a statement that continues after its marker counts as the same one."""
+        last = self.unsupported[-1] if self.unsupported else None
+        continues = last is not None and statement.startswith(last)
+        if supported:
+            self._last_supported = statement
+            if continues:
+                self.unsupported.pop()
+        elif statement and not (self._last_supported and statement.startswith(self._last_supported)):
+            self.unsupported[-1 if continues else len(self.unsupported) :] = [statement]
 
     def _quote(self, source: Source, words: str, statement: Statement) -> str | None:
         """The quote for a statement whose marker quotes these words of the passage."""
@@ -216,6 +222,7 @@ class CitationGate:
         return verbatim.text if quote is not None and verbatim.specific else quote
 
     def _is_foreign(self, statement: str, source: Source) -> bool:
+        """Whether a statement is in another language than a passage."""
         counts = function_word_counts(statement)
         return counts[source.language] < max(counts.values()) if any(counts.values()) else self._abroad
 
@@ -239,13 +246,13 @@ class Verbatim:
         return _plain(self.text)
 
     def find(self, words: str) -> Quotation | None:
-        """The stretch of the passage that `words` quote; None if the passage does not have them as whole words."""
+        """The part of the passage that `words` quote; None if it does not have them as whole words."""
         plain_words = _plain(words)[0].strip(" \"'")
         plain, places = self._plain
         at = plain.find(plain_words) if plain_words else -1
         while at >= 0:
             end = at + len(plain_words)
-            if not _joined(plain, at) and not _joined(plain, end):
+            if not _is_inside_word(plain, at) and not _is_inside_word(plain, end):
                 text = self.text[places[at] : places[end - 1] + 1]
                 return Quotation(text, len(_content(text)) >= SPECIFIC_WORDS)
             at = plain.find(plain_words, at + 1)
@@ -262,13 +269,13 @@ def _plain(text: str) -> tuple[str, list[int]]:
                 characters.append(" ")
                 places.append(place)
             continue
-        for letter in _ALIKE.get(char, char).lower():
+        for letter in _EQUIVALENTS.get(char, char).lower():
             characters.append(letter)
             places.append(place)
     return "".join(characters), places
 
 
-def _joined(text: str, at: int) -> bool:
+def _is_inside_word(text: str, at: int) -> bool:
     """Whether a word continues across this offset."""
     return 0 < at < len(text) and text[at - 1].isalnum() and text[at].isalnum()
 
@@ -276,4 +283,4 @@ def _joined(text: str, at: int) -> bool:
 def _content(text: str) -> set[str]:
     """The content words of a text in any language; single letters do not count."""
     words = {token.strip("_").lower() for token in _TOKEN.findall(text)}
-    return {word for word in words if word not in _IDLE and (len(word) > 1 or word.isdigit())}
+    return {word for word in words if word not in _FUNCTION_WORDS and (len(word) > 1 or word.isdigit())}

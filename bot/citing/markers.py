@@ -54,11 +54,11 @@ _NUMBER = re.compile(r"\d+")
 _ROMAN = re.compile(r"(?=[IVX])X{0,2}(?:IX|IV|V?I{0,3})(?![^\W_])")
 _ROMAN_DIGITS = {"I": 1, "V": 5, "X": 10}
 # Additions of models after a number: a full stop, or a position such as [4:0†source], [2†L1-L3].
-_BEHIND = re.compile(rf"{_FILL}(?:[./]|(?::\d{{1,3}})?{_FILL}[†‡][^\[\]【】［］\n&\\]*+)?{_FILL}")
+_SUFFIX = re.compile(rf"{_FILL}(?:[./]|(?::\d{{1,3}})?{_FILL}[†‡][^\[\]【】［］\n&\\]*+)?{_FILL}")
 _QUOTATION = re.compile(rf"[:,]?{_FILL}[{_QUOTE}]")
 _SEPARATOR = re.compile(rf"(?:[,;–—-]|(?:and|und|et|e|y|&)(?![\w#])){_FILL}", re.IGNORECASE)
 # An incomplete separator, position, quotation or closing bracket.
-_BEGUN = re.compile(rf"(?::[\s\d]*|a|an|u|un|{_BEGINNING}|[,:]{_FILL})\Z", re.IGNORECASE)
+_INCOMPLETE = re.compile(rf"(?::[\s\d]*|a|an|u|un|{_BEGINNING}|[,:]{_FILL})\Z", re.IGNORECASE)
 # A quotation ends at the first closing mark that is followed by the marker's end or the next number.
 _QUOTATION_ENDS = {
     name: re.compile(rf"[{_QUOTE}](?={_FILL}(?:{closing}|[,;]{_FILL}\d))", re.IGNORECASE)
@@ -85,11 +85,11 @@ class Marker:
 class Scanner:
     """Divides a text into plain text and markers; holds back what may still become a marker."""
 
-    _held: str = ""
+    _pending: str = ""
 
     def feed(self, text: str, *, last: bool = False) -> list[str | Marker]:
         """The parts that are certain so far; with the `last` piece also the rest, without an unclosed marker."""
-        text = self._held + text
+        text = self._pending + text
         parts: list[str | Marker] = []
         start = at = 0  # the text before `start` has been passed on
         while opening := _OPENING.search(text, at):
@@ -100,26 +100,28 @@ class Scanner:
             if not length:
                 at = opening.end()
                 continue
-            opened = opening.start()
-            space = text[opened - 1] if opened > start and text[opened - 1].isspace() else ""
-            before = text[start : opened - len(space)]
-            start = at = opened + length
+            marker_start = opening.start()
+            space = (
+                text[marker_start - 1] if marker_start > start and text[marker_start - 1].isspace() else ""
+            )
+            before = text[start : marker_start - len(space)]
+            start = at = marker_start + length
             if not entries:  # the beginning of a false marker
                 before, space = before + ("" if last and start == len(text) else space), ""
-            parts += [before, Marker(entries, space, text[opened:start])]
+            parts += [before, Marker(entries, space, text[marker_start:start])]
         unfinished = None if last else opening or _BRACKET_BEGUN.search(text, max(start, len(text) - 16))
         cut = unfinished.start() if unfinished else len(text)
         if not last and cut > start and text[cut - 1].isspace():
             cut -= 1  # removed together with a marker
-        self._held = text[cut:]
+        self._pending = text[cut:]
         return list(filter(None, [*parts, text[start:cut]]))
 
 
-def is_begun(text: str) -> bool:
+def has_open_marker(text: str) -> bool:
     """Whether a marker has begun at the end of `text`, so that the following text could close it."""
     for opening in _OPENING.finditer(text, max(0, len(text) - LONGEST)):
-        alone = opening.lastgroup == "parenthesis" and not text[opening.end() :].strip()
-        if not alone and _verdict(text, opening, last=False) is None:
+        only_opened = opening.lastgroup == "parenthesis" and not text[opening.end() :].strip()
+        if not only_opened and _verdict(text, opening, last=False) is None:
             return True
     return False
 
@@ -151,7 +153,7 @@ def _verdict(text: str, opening: re.Match[str], *, last: bool) -> tuple[int, Ent
     labelled = frame == "tag"
     entries: list[tuple[int, str | None]] = []
     ranging = False
-    at = _past(_IGNORED, rest, len(opening[0]))
+    at = _end_of(_IGNORED, rest, len(opening[0]))
     while at < len(rest):
         if entries:  # a comma may come last
             if closing := closing_pattern.match(rest, at):
@@ -162,15 +164,17 @@ def _verdict(text: str, opening: re.Match[str], *, last: bool) -> tuple[int, Ent
         roman = _ROMAN.match(rest, at) if word else None
         if word and not (roman and (labelled or entries or len(roman[0]) > 1)):
             name = word[0].casefold()
-            begun = any(label.startswith(name) for label in labels) or set(word[0]) <= _ROMAN_DIGITS.keys()
-            if word.end() == len(rest) and not over and begun:
+            may_be_label = (
+                any(label.startswith(name) for label in labels) or set(word[0]) <= _ROMAN_DIGITS.keys()
+            )
+            if word.end() == len(rest) and not over and may_be_label:
                 return None
             if name not in labels:
                 return 0, ()
             labelled = True
-            at = _past(_WORD_END, rest, word.end())
+            at = _end_of(_WORD_END, rest, word.end())
         elif rest[at] in "^#†":
-            at = _past(_IGNORED, rest, at + 1)
+            at = _end_of(_IGNORED, rest, at + 1)
         if frame == "parenthesis" and not labelled:
             return 0, ()
         number = _NUMBER.match(rest, at) or _ROMAN.match(rest, at)
@@ -181,13 +185,13 @@ def _verdict(text: str, opening: re.Match[str], *, last: bool) -> tuple[int, Ent
         if number[0].isdecimal() and len(number[0]) > _DIGITS:
             return 0, ()
         n, words = int(number[0]) if number[0].isdecimal() else _roman(number[0]), None
-        at = _past(_BEHIND, rest, number.end())
+        at = _end_of(_SUFFIX, rest, number.end())
         if quotation := _QUOTATION.match(rest, at):
             end = quotation_end.search(rest, quotation.end())
             if end is None:
                 return _unclosed(rest, quotation.end(), n, closing_pattern, last=last) if over else None
             words = rest[quotation.end() : end.start()]
-            at = _past(_IGNORED, rest, end.end())
+            at = _end_of(_IGNORED, rest, end.end())
         if ranging and words is None and entries[-1][0] < n <= entries[-1][0] + _WIDEST:
             entries += [(between, None) for between in range(entries[-1][0] + 1, n)]
         entries.append((n, words))
@@ -195,7 +199,7 @@ def _verdict(text: str, opening: re.Match[str], *, last: bool) -> tuple[int, Ent
             return closing.end(), tuple(entries)
         separator = _SEPARATOR.match(rest, at)
         if separator is None:
-            if at < len(rest) and (over or not _BEGUN.match(rest, at)):
+            if at < len(rest) and (over or not _INCOMPLETE.match(rest, at)):
                 return 0, ()
             break
         ranging = separator[0][0] in "–—-"
@@ -223,7 +227,7 @@ def _unclosed(
     return len(rest) if last else quotation, ()
 
 
-def _past(pattern: re.Pattern[str], text: str, at: int) -> int:
-    """Where a pattern that matches at this offset ends, even if the match is empty."""
+def _end_of(pattern: re.Pattern[str], text: str, at: int) -> int:
+    """The end of the pattern's match at this offset; the offset itself if it does not match."""
     match = pattern.match(text, at)
     return match.end() if match else at

@@ -20,27 +20,27 @@ _log = logging.getLogger(__name__)
 
 async def tell_admins(resources: Resources, platform: Platform, begin: Begin, request: Request) -> None:
     """Begin runs that tell admins how much of the space's budgets is used, if the platform can reach them."""
-    if platform.origin is None or (reach := platform.private_place) is None:
+    if platform.origin is None or (private_place := platform.private_place) is None:
         return
-    for n, given in enumerate(await resources.budgets.notes(request)):
+    for n, note in enumerate(await resources.budgets.notes(request)):
         here = replace(request.place, thread="")
-        places = [("", replace(here, channel=channel)) for channel in given.channels]
-        if not places and given.person:
-            places = [(given.person, reach(here, given.person))]
+        places = [("", replace(here, channel=channel)) for channel in note.channels]
+        if not places and note.person:
+            places = [(note.person, private_place(here, note.person))]
         if not places:
-            used = " of ".join(given.values[name](words("en")) for name in ("spent", "cap"))
+            used = " of ".join(note.values[name](words("en")) for name in ("spent", "cap"))
             _log.warning("80 %% of a budget of the space %s is used: %s", here.space, used)
         for person, place in places:
             locale = await resources.settings.locale(place, person, request.locale)
-            told = Request(
+            request_to_admins = Request(
                 "",
                 place,
                 Author(person, ""),
                 TELL_ADMINS.work,
                 TELL_ADMINS.name,
-                {"key": given.key, **{name: value(words(locale)) for name, value in given.values.items()}},
+                {"key": note.key, **{name: value(words(locale)) for name, value in note.values.items()}},
                 locale=locale,
                 origin=platform.origin(place),
                 parent=request.id,
             )
-            await begin(told, f"used/{n}/{place.channel}/{person}")
+            await begin(request_to_admins, f"used/{n}/{place.channel}/{person}")

@@ -64,7 +64,10 @@ class Ticket:
 
 @dataclass
 class Dispatcher:
-    """`_runs` is for the works. `_processes` is None if no others share the database."""
+    """Checks, stores and starts requests. `_runs` is for the works.
+
+    `_processes` is None if no others share the database.
+    """
 
     _resources: Resources
     _runs: Runs
@@ -83,7 +86,7 @@ class Dispatcher:
         self._inbox = self._resources.records.inbox
         # A run of several processes begins in the one that takes it up.
         self._arrivals = Arrivals(self._inbox, None if self._live.shared else self._live.expect)
-        self._begun = Background()
+        self._receiving = Background()
         self._pressing: WeakValueDictionary[tuple[str, OptionValue], asyncio.Lock] = WeakValueDictionary()
         """Locks by space and by what a button belongs to."""
 
@@ -105,15 +108,15 @@ class Dispatcher:
         try:
             request = await self.allowed(verb, request)
             if UNDER not in request.options:
-                return await self._arrived(verb, request, acknowledge)
+                return await self._receive_shielded(verb, request, acknowledge)
             # If two people press at once, one comes first.
             under = (request.place.space, request.options[UNDER])
             async with self._pressing.setdefault(under, asyncio.Lock()):
                 known = set[str]()
                 while True:
-                    meant, seen = await self._unless_late(request)
+                    meant, seen = await self._check_press(request)
                     try:
-                        return await self._arrived(
+                        return await self._receive_shielded(
                             verb, meant, acknowledge, None if seen is None else {*seen, *known}
                         )
                     except Overtaken as overtaken:  # in another process
@@ -159,57 +162,61 @@ class Dispatcher:
 
     async def close(self, timeout_s: float) -> None:
         """Wait for the requests that are being stored and started."""
-        if self._begun.tasks:
-            await asyncio.wait(self._begun.tasks, timeout=timeout_s)
+        if self._receiving.tasks:
+            await asyncio.wait(self._receiving.tasks, timeout=timeout_s)
 
-    async def _unless_late(self, request: Request) -> tuple[Request, Collection[str] | None]:
-        """What the press of a button means now, and, if other processes share the database, the runs that were seen
-        running or waiting. Raises PressedLate.
+    async def _check_press(self, request: Request) -> tuple[Request, Collection[str] | None]:
+        """The request that the press of a button means now. Raises PressedLate.
+
+        If other processes share the database, also the ids of the runs that were running or waiting, otherwise None.
         """
         if (pressed := commands.KINDS[request.work].pressed) is None:
             return request, None
         if await self._inbox.get(request.id) is not None:  # delivered again
             return request, None
-        going = await self._live.going(request.place.space)
-        meant = await pressed(self._works[request.work], request, going)
-        return meant, None if self._processes is None else {other.id for other in going}
+        unanswered = await self._live.going(request.place.space)
+        meant = await pressed(self._works[request.work], request, unanswered)
+        return meant, None if self._processes is None else {other.id for other in unanswered}
 
-    async def _arrived(
+    async def _receive_shielded(
         self,
         verb: Verb,
         request: Request,
         acknowledge: Acknowledge | None,
         seen: Collection[str] | None = None,
     ) -> Ticket:
+        """`_receive` in a task of its own, for the request that this one stands for."""
         follows: Request | None = None
         if (stands_for := commands.KINDS[verb.work].stands_for) is not None:
-            request, follows = await self._meant(request, stands_for)
+            request, follows = await self._resolve(request, stands_for)
         # In a separate task, because the caller may be cancelled: a run that is stored but never started would block
         # its line.
-        return await asyncio.shield(self._begun.start(self._received(request, acknowledge, follows, seen)))
+        return await asyncio.shield(self._receiving.start(self._receive(request, acknowledge, follows, seen)))
 
-    async def _meant(self, request: Request, stands_for: StandsFor) -> tuple[Request, Request | None]:
-        """The request that a request stands for, and the one that follows it. Raises UserError, also if that is not
-        allowed or was received before.
+    async def _resolve(self, request: Request, stands_for: StandsFor) -> tuple[Request, Request | None]:
+        """The request that a request stands for, and the one that follows it.
+
+        Raises UserError if the former is not allowed or was received before.
         """
         meant, follows = await stands_for(self._resources, self._runs, request)
         if meant is not request and await self._inbox.get(meant.id) is not None:
             if follows is not None:  # a crash may have come before it
-                await self._received(follows, None)
+                await self._receive(follows, None)
             raise UserError("edge.sent_before")
         if meant is not request and not meant.parent:  # spoken words are a request like typed ones
             meant = await self.allowed(commands.ROWS[meant.work, meant.verb], meant)
         return meant, follows
 
-    async def _received(
+    async def _receive(
         self,
         request: Request,
         acknowledge: Acknowledge | None,
         follows: Request | None = None,
         seen: Collection[str] | None = None,
     ) -> Ticket:
-        """Store and start the request, and then `follows`, unless it was received before. Raises StorageFault, and
-        Overtaken if its place has other runs than those `seen`.
+        """Store and start the request, and then `follows`, unless it was received before.
+
+        Raises StorageFault, and Overtaken if its place has other runs than those `seen`.
         """
         if self._live.owes:
             await self._live.keep_owed()
@@ -228,7 +235,7 @@ class Dispatcher:
         if seq is not None:
             await self._start(request, seq)
         if seq is not None and follows is not None:
-            await self._received(follows, None)
+            await self._receive(follows, None)
         return Ticket(request.id, seq is not None, self._live.ended)
 
     async def _start(self, request: Request, seq: int) -> None:
@@ -240,7 +247,7 @@ class Dispatcher:
             if (row.plain or row.holds) and request.text.strip():
                 # Before the run, which may wait, so that plain text that comes meanwhile belongs to the same session.
                 sessions = self._resources.records.sessions
-                over = row.holds or partial(self._moves_on, request)
+                over = row.holds or partial(self._changes_work, request)
                 await session_for(sessions, request, request.text, over=over)
             await self._gate.passed()
             if self._processes is None:
@@ -266,9 +273,10 @@ class Dispatcher:
         patient_in_a_run()
         await self._start(request, seq)
 
-    async def _moves_on(self, request: Request, session: SessionRow) -> bool:
-        """Whether a question typed with its work's name continues its author's conversation with another work, so that
-        their plain text follows it. A story stays, and so does a quiz that the author has not finished.
+    async def _changes_work(self, request: Request, session: SessionRow) -> bool:
+        """Whether a question that names its work moves its author's conversation to that work.
+
+        A story keeps its conversation, and so does a quiz that the author has not finished.
         """
         place, author = request.place, request.author.id
         if session.author_id != author:

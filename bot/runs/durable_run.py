@@ -69,13 +69,13 @@ class DurableRun:
             try:
                 return {"value": adapter.dump_python(await patiently(call), mode="json")}
             except UserError as error:
-                return {"sorry": _sorry_to_json(error, words(self.request.locale))}
+                return {"sorry": _error_to_json(error, words(self.request.locale))}
 
         result = await DBOS.run_step_async({"name": name}, body)
         if not called:
             tracing.replayed(name)
         if "sorry" in result:
-            raise _sorry_from_json(result["sorry"])
+            raise _error_from_json(result["sorry"])
         return adapter.validate_python(result["value"])
 
     async def stream(
@@ -92,7 +92,7 @@ class DurableRun:
             text: list[str] = []
             result: dict[str, Any] = {}
 
-            async def streamed() -> StorageFault | None:
+            async def collect() -> StorageFault | None:
                 try:
                     async with aclosing(call()) as source:
                         async for piece in source:
@@ -108,10 +108,10 @@ class DurableRun:
                 return None
 
             try:
-                if (fault := await patiently(streamed)) is not None:
+                if (fault := await patiently(collect)) is not None:
                     raise fault
             except UserError as error:
-                result["sorry"] = _sorry_to_json(error, words(self.request.locale))
+                result["sorry"] = _error_to_json(error, words(self.request.locale))
             return result | {"text": "".join(text)}
 
         task = asyncio.ensure_future(DBOS.run_step_async({"name": name}, body))
@@ -131,7 +131,7 @@ class DurableRun:
             if result["text"]:
                 yield result["text"]
         if "sorry" in result:
-            raise _sorry_from_json(result["sorry"])
+            raise _error_from_json(result["sorry"])
         if "completion" in result:
             yield _adapter(Completion).validate_python(result["completion"])
 
@@ -147,23 +147,30 @@ class DurableRun:
         for_all: bool = False,
         there: Place | None = None,
     ) -> str:
-        mine = self.request
+        parent = self.request
         child = replace(
-            mine, verb=verb, text=text, options=options or {}, files=(), line=line, parent=mine.id, quoted=()
+            parent,
+            verb=verb,
+            text=text,
+            options=options or {},
+            files=(),
+            line=line,
+            parent=parent.id,
+            quoted=(),
         )
         if thread_title:
-            place, origin = self._new_thread(mine, key, thread_title)
+            place, origin = self._new_thread(parent, key, thread_title)
             child = replace(child, place=place, origin=origin)
         elif for_all:
-            place = there or mine.place
+            place = there or parent.place
             child = replace(child, place=place, author=Author("", ""), origin=self._origin(place))
-            child = replace(child, asked_in=None if there else mine.asked_in)
+            child = replace(child, asked_in=None if there else parent.asked_in)
 
-        async def begun() -> str:
+        async def begin_child() -> str:
             # In a fresh context: in this run's own it would be one of its steps, and be cancelled with it.
             return await asyncio.create_task(self._begin(child, key), context=Context())
 
-        return await self.step(f"begin:{key}", begun, str)
+        return await self.step(f"begin:{key}", begin_child, str)
 
     def new_thread(self, key: str, title: str) -> Place:
         return self._new_thread(self.request, key, title)[0]
@@ -176,12 +183,12 @@ def _adapter(of: Hashable) -> TypeAdapter[Any]:
     return TypeAdapter(cast("Any", of))
 
 
-def _sorry_to_json(error: UserError, say: Words) -> dict[str, Any]:
+def _error_to_json(error: UserError, say: Words) -> dict[str, Any]:
     """The error with its values in these words."""
     return {"key": error.key, "values": say.plain(error.values), "transient": error.transient}
 
 
-def _sorry_from_json(stored: Mapping[str, Any]) -> UserError:
+def _error_from_json(stored: Mapping[str, Any]) -> UserError:
     # An earlier release stored no "transient".
     return user_error(stored["key"], stored["values"], transient=stored.get("transient", False))
 

@@ -98,7 +98,7 @@ class Engine:
         self._earlier = earlier
         self._answered = answered
         self._turn: Callable[[str], Any] | None = None
-        self._taken: set[str] = set()
+        self._routes: set[str] = set()
         """The routes whose runs this process executes."""
         self._busy_timeout_s = busy_timeout_s
         self._dbos: type[DBOS] | None = None
@@ -134,7 +134,7 @@ class Engine:
             # An earlier request may join the line later, if its process was slow or has died.
             for run in (*await self._earlier(run_id), run_id):
                 if run != run_id:
-                    await self._in_line(run)
+                    await self._wait_until_started(run)
                 # In a fresh context: it is no part of this one.
                 await asyncio.create_task(self.begin(run), context=Context())
                 await wait_for_answer(self._answered, run)
@@ -156,7 +156,7 @@ class Engine:
         if self._lease is None:
             await self._adopt()
             return
-        self._let_go()
+        self._end_unlistened_threads()
         for route in routes:
             await self.listen(route, seldom=route in patient)
 
@@ -166,19 +166,17 @@ class Engine:
             await self._running.resume_workflows_async(strays)
 
     async def listen(self, route: str, *, seldom: bool = False) -> None:
-        """Take runs of this route from now on, if other processes share the database; `seldom` looks for them less
-        often.
-        """
+        """Take runs of this route from now on; `seldom` looks for them less often."""
         await self._running.register_queue_async(
-            _lines(route), partition_concurrency=1, polling_interval_sec=SELDOM_S if seldom else POLL_S
+            _line_queue(route), partition_concurrency=1, polling_interval_sec=SELDOM_S if seldom else POLL_S
         )
-        await self._running.register_queue_async(_taken_over(route), polling_interval_sec=SELDOM_S)
-        self._taken.add(route)
+        await self._running.register_queue_async(_recovery_queue(route), polling_interval_sec=SELDOM_S)
+        self._routes.add(route)
         self._listen()
 
     def unlisten(self, route: str) -> None:
         """Take no more runs of this route; runs that this process executes continue to their end."""
-        self._taken.discard(route)
+        self._routes.discard(route)
         self._listen()
 
     def _listen(self) -> None:
@@ -186,10 +184,10 @@ class Engine:
 
         # The engine reads this every second, and offers no way to add to it.
         _get_dbos_instance()._listening_queues = [
-            queue for route in sorted(self._taken) for queue in (_lines(route), _taken_over(route))
+            queue for route in sorted(self._routes) for queue in (_line_queue(route), _recovery_queue(route))
         ]
 
-    def _let_go(self) -> None:
+    def _end_unlistened_threads(self) -> None:
         """End the threads of queues that are no longer listened to, as if their queues were deleted."""
         from dbos._dbos import _get_dbos_instance
 
@@ -197,27 +195,27 @@ class Engine:
         system = engine._sys_db
         get_queue = system.get_queue
 
-        def listened_to(name: str, **more: Any) -> Any:
-            over = name not in (engine._listening_queues or ())
-            if over and threading.current_thread().name == f"queue-worker-{name}":
+        def get_queue_listened_to(name: str, **more: Any) -> Any:
+            unlistened = name not in (engine._listening_queues or ())
+            if unlistened and threading.current_thread().name == f"queue-worker-{name}":
                 return None
             return get_queue(name, **more)
 
-        system.get_queue = listened_to  # type: ignore[method-assign]
+        system.get_queue = get_queue_listened_to  # type: ignore[method-assign]
 
     async def move_waiting(self, platform: str, route: Callable[[str], Awaitable[str | None]]) -> None:
         """Move waiting runs between the platform's queues; `route` returns a run's route, or None if unknown.
 
         For a start with a different number of parts than before, while no other process serves any.
         """
-        for each in await self._list(status="ENQUEUED"):
-            kind, cut, now = (each.queue_name or "").partition(f"-{platform}")
-            if not cut or kind not in (_LINES, _TAKEN_OVER) or not (now == "" or now.startswith(".")):
+        for workflow in await self._list(status="ENQUEUED"):
+            kind, separator, part = (workflow.queue_name or "").partition(f"-{platform}")
+            if not separator or kind not in (_LINES, _TAKEN_OVER) or not (part == "" or part.startswith(".")):
                 continue
-            should_be = await route(each.workflow_id.removeprefix(_TURN))
-            if should_be is not None and should_be != platform + now:
+            should_be = await route(workflow.workflow_id.removeprefix(_TURN))
+            if should_be is not None and should_be != platform + part:
                 await self._running.resume_workflows_async(
-                    [each.workflow_id], queue_name=f"{kind}-{should_be}"
+                    [workflow.workflow_id], queue_name=f"{kind}-{should_be}"
                 )
 
     async def going(self) -> list[Going]:
@@ -233,7 +231,9 @@ class Engine:
         from dbos._dbos import _get_dbos_instance
 
         system = _get_dbos_instance()._sys_db
-        await asyncio.to_thread(system.reenqueue_for_recovery, going.id, [going.process], _taken_over(route))
+        await asyncio.to_thread(
+            system.reenqueue_for_recovery, going.id, [going.process], _recovery_queue(route)
+        )
 
     def _configure(self) -> tuple[type[DBOS], Any]:
         keep_quiet()
@@ -274,11 +274,9 @@ class Engine:
         return await self._running.list_workflows_async(**which, load_input=False, load_output=False)
 
     async def start(self, run_id: str, route: str = "", line: str = "", number: int = 0) -> None:
-        """Start the run here or in a process that serves the route; a run id that was started before is not started
-        again.
+        """Start the run here or in a process that serves the route, unless it was started before.
 
-        With a `line`, it begins when the runs with lower numbers in that line are answered, in any process that serves
-        the route.
+        With a `line`, it begins when the runs with lower numbers in that line are answered.
         """
         from dbos import SetEnqueueOptions, SetWorkflowID
 
@@ -290,15 +288,15 @@ class Engine:
                 SetWorkflowID(_TURN + run_id),
                 SetEnqueueOptions(priority=number, queue_partition_key=line),
             ):
-                await self._dbos.enqueue_workflow_async(_lines(route), self._turn, run_id)
+                await self._dbos.enqueue_workflow_async(_line_queue(route), self._turn, run_id)
             return
-        if self._lease is not None and route not in self._taken:
+        if self._lease is not None and route not in self._routes:
             with SetWorkflowID(run_id):
-                await self._dbos.enqueue_workflow_async(_taken_over(route), self._workflow, run_id)
+                await self._dbos.enqueue_workflow_async(_recovery_queue(route), self._workflow, run_id)
             return
         await self.begin(run_id)
 
-    async def _in_line(self, run_id: str) -> None:
+    async def _wait_until_started(self, run_id: str) -> None:
         """Wait until the process that received the run has started it, but not for one that has died."""
         ends = time.monotonic() + STARTED_S
         while await self.status(run_id) is None and time.monotonic() < ends:  # noqa: ASYNC110
@@ -322,12 +320,12 @@ class Engine:
         if not run_ids:
             return {}
         turns = [_TURN + run for run in run_ids] if self._lease is not None else []
-        looking = self._list(workflow_ids=[*run_ids, *turns])
+        query = self._list(workflow_ids=[*run_ids, *turns])
         # In a fresh context: in a run's own it would be one of its steps.
-        found = await asyncio.create_task(looking, context=Context())
+        workflows = await asyncio.create_task(query, context=Context())
         # A run's own status replaces that of its turn.
-        of_turns_first = sorted(found, key=lambda workflow: not workflow.workflow_id.startswith(_TURN))
-        return {workflow.workflow_id.removeprefix(_TURN): _status(workflow) for workflow in of_turns_first}
+        turns_first = sorted(workflows, key=lambda workflow: not workflow.workflow_id.startswith(_TURN))
+        return {workflow.workflow_id.removeprefix(_TURN): _status(workflow) for workflow in turns_first}
 
     async def forget(self, *run_ids: str) -> None:
         """Delete the stored results of finished runs."""
@@ -375,11 +373,11 @@ async def wait_for_answer(answered: Callable[[str], Awaitable[object]], run_id: 
 _LINES, _TAKEN_OVER = "lines", "taken-over"
 
 
-def _lines(route: str) -> str:
+def _line_queue(route: str) -> str:
     """The queue of the route's runs that wait in lines."""
     return f"{_LINES}-{route}"
 
 
-def _taken_over(route: str) -> str:
+def _recovery_queue(route: str) -> str:
     """The queue of the route's runs whose process has ended."""
     return f"{_TAKEN_OVER}-{route}"

@@ -45,9 +45,7 @@ _log = logging.getLogger(__name__)
 
 
 def addresses(url: str | None, data: Path) -> Addresses:
-    """The addresses of the storage's and the engine's database; `url` is from the settings, None for files in the data
-    folder.
-    """
+    """The addresses of the storage's and the engine's database; `url` is the config's, None for files in `data`."""
     from storage.copying.databases import Addresses
 
     storage = (url or f"sqlite:///{data / 'sutradhar.db'}").replace("sqlite+aiosqlite:", "sqlite:", 1)
@@ -102,12 +100,12 @@ def server_engine(url: str, lease: Lease) -> SqlEngine:
     from sqlalchemy import create_engine, event
     from sqlalchemy.engine import ExceptionContext
 
-    named: dict[str, Any] = {
+    arguments: dict[str, Any] = {
         "application_name": lease.name,
         "options": f"-c idle_in_transaction_session_timeout={IDLE_MS}",
     }
-    named |= network_limits(url)
-    engine = create_engine(url, connect_args=named, pool_pre_ping=True, pool_size=20, max_overflow=0)
+    arguments |= network_limits(url)
+    engine = create_engine(url, connect_args=arguments, pool_pre_ping=True, pool_size=20, max_overflow=0)
     event.listen(engine, "connect", lease.admit)
 
     @event.listens_for(engine, "handle_error")

@@ -41,7 +41,7 @@ from bot.runs.budget_notes import tell_admins
 from bot.runs.durable_run import Begin, DurableRun
 from bot.runs.forms import offer_correction, offer_form
 from bot.runs.live import LiveRun, LiveRuns
-from bot.runs.narration import Aloud, Narration
+from bot.runs.narration import Narration, StreamedSpeech
 from bot.runs.requests import (
     AcknowledgementGate,
     PastRequests,
@@ -108,9 +108,8 @@ class Execution:
         if self.leaving:
             raise asyncio.CancelledError
         patient_in_a_run()
-        if (
-            live := self._live.by_id.get(run_id)
-        ) is None:  # its end was stored before a crash, or it is another process's
+        live = self._live.by_id.get(run_id)
+        if live is None:  # its end was stored before a crash, or it is another process's
             if (row := await self._inbox.get(run_id)) is None:
                 return "failed"
             request = request_from_json(row.payload)
@@ -118,7 +117,7 @@ class Execution:
                 raise asyncio.CancelledError
             if row.state in ENDED:
                 await self._gate.passed()
-                if row.state == "stopped" and not (withdrawn(request) or self.showings.of(run_id)):
+                if row.state == "stopped" and not (withdrawn(request) or self.showings.has(run_id)):
                     # Unlike other ends, this one was stored before it was shown.
                     if (view := self._view(request)) is not None:
                         await self.showings.show(
@@ -154,7 +153,7 @@ class Execution:
 
     async def end(self, live: LiveRun, status: Ended, view: View | None = None) -> None:
         """Show the rest of a run, store how it ended, and always let the next one start."""
-        run, live.ending, written = live.request.id, True, False
+        run, live.ending, stored = live.request.id, True, False
         if live.answered.done() or (live.request.parent and not live.shown):
             view = None  # everything has been shown
         if status == "stopped":
@@ -172,12 +171,12 @@ class Execution:
                     await self._past.reword(live.request.place.space, run, live.reworded)
             try:
                 await self._live.keep(run, status)
-                written = True
+                stored = True
             except StorageFault as fault:
                 _log.warning("run %s has ended as %s, which could not be kept: %s", run, status, fault)
             if view is not None and isinstance(view, Closing):
                 await wait_at_most(view.close(status), VIEW_S, f"the view of run {run} was not closed")
-            if written:
+            if stored:
                 if live.request.files or run in self._resources.incoming.brought:
                     await self._resources.incoming.clear(run)
                 kind = KINDS.get(live.request.work)  # None for a work of an earlier release
@@ -200,9 +199,7 @@ class Execution:
         await self.end(live, "failed", view)
 
     async def show_waiting(self, request: Request, line: str, seq: int) -> None:
-        """Show how many runs come before this one in its line, once their messages are visible. Any process may begin
-        the run.
-        """
+        """Show how many runs come before this one in its line, once their messages are visible."""
         patient_in_a_run()  # wait longer for the database than an event does: a posted message needs it
         with suppress(StorageFault):
             ahead = await self._inbox.ahead(line, seq)
@@ -222,8 +219,9 @@ class Execution:
                 await view.unless_shown(VIEW_S)
 
     async def take_up(self, process: str = "") -> list[UnshownRow]:
-        """Show the ends of runs that this process, or processes that have ended, have not shown yet. Returns the rows
-        of runs that they had begun to forget.
+        """Show the ends of runs that earlier processes, or `process`, have not shown yet.
+
+        Returns the rows of runs that they had begun to forget.
         """
         unshown, forgetting = self._resources.records.unshown, list[UnshownRow]()
         for row in await unshown.all(abandoned=process, platforms=self._platforms):
@@ -250,9 +248,7 @@ class Execution:
         return forgetting
 
     def _view(self, request: Request) -> View | None:
-        """The run's view; None if it cannot be made, as for a request of an earlier release, so that others are not
-        blocked.
-        """
+        """The run's view; None if it cannot be made, as for some requests of an earlier release."""
         try:
             return self._platforms[request.place.platform].views(
                 request.id, request, self._resources.records.outbox
@@ -271,8 +267,8 @@ class Execution:
         """Do the work and show its events. The only place that catches every exception."""
         request = live.request
         status: Ended = "done"
-        aloud: Aloud | None = None
-        unworded = not (live.resumed or request.parent)
+        speech: StreamedSpeech | None = None
+        no_words_yet = not (live.resumed or request.parent)
         try:
             # Otherwise it was interrupted after its answer, and has left its line.
             if not live.answered.done():
@@ -285,24 +281,26 @@ class Execution:
             run = DurableRun(
                 request, self._begin, self._new_thread, self._origin, alone=alone, hides=platform.hides
             )
-            lacks = row.lacks(request.text) and not request.parent
-            async with aclosing(offer_form(run) if lacks else self._works[request.work].run(run)) as events:
+            lacks_text = row.lacks(request.text) and not request.parent
+            async with aclosing(
+                offer_form(run) if lacks_text else self._works[request.work].run(run)
+            ) as events:
                 async for event in events:
-                    if aloud is not None and isinstance(event, Text):
-                        aloud.pieces.put_nowait(event.text)
+                    if speech is not None and isinstance(event, Text):
+                        speech.pieces.put_nowait(event.text)
                     match event:
                         case Answered():
-                            await self._say_what_is_used(live, view)
-                            await self._answered(live, status, view)
+                            await self._show_budget_use(live, view)
+                            await self._finish_answer(live, status, view)
                         case Changed() | Hush() | Unquoted():
                             await self._revise(request, event)
                         case Speaking():
-                            if aloud is not None:
-                                aloud.end()
-                            aloud = await self.narration.along(request, event)
-                        case Speak() if aloud is not None and aloud.key == event.key:
-                            aloud.end()
-                            aloud = None
+                            if speech is not None:
+                                speech.end()
+                            speech = await self.narration.along(request, event)
+                        case Speak() if speech is not None and speech.key == event.key:
+                            speech.end()
+                            speech = None
                         case Speak():
                             await self.narration.speak(request, event)
                         case _ if not live.answered.done():
@@ -312,12 +310,12 @@ class Execution:
                             if live.shown:
                                 note(live.events, event)
                                 await view.show(event)
-                                if isinstance(event, Text) and unworded:
-                                    unworded = False
+                                if isinstance(event, Text) and no_words_yet:
+                                    no_words_yet = False
                                     waited = datetime.now(UTC) - live.since
                                     metrics.FIRST_WORDS.observe(request.work, seconds=waited.total_seconds())
                                 live.noticed.set()
-            await self._say_what_is_used(live, view)
+            await self._show_budget_use(live, view)
         except Exception as error:
             status = "failed"
             tracing.failed(error)
@@ -337,25 +335,25 @@ class Execution:
                 except Exception:  # the view itself failed; the run still ends
                     _log.exception("run %s could not be told that it has failed", request.id)
         finally:
-            if aloud is not None:
-                aloud.end()
+            if speech is not None:
+                speech.end()
         return status
 
     async def _wait_in_line(self, live: LiveRun, view: View) -> None:
         """Wait until it is the run's turn, and show its place in the line meanwhile."""
-        order, told = self._live.order, not live.request.parent
-        if told and (before := order.before(live)) is not None:
+        order, visible = self._live.order, not live.request.parent
+        if visible and (before := order.before(live)) is not None:
             # New requests start sooner than those from before a restart, so keep messages in the line's order.
             with suppress(TimeoutError):
                 async with asyncio.timeout(NOTICED_S):  # wait_for of 3.11 may swallow a cancellation
                     await before.noticed.wait()
         while ahead := order.ahead(live):
-            if told:
+            if visible:
                 await view.show(Status(words(live.request.locale)("app.in_line", n=ahead + 1)))
                 live.noticed.set()
             await order.moved(live)
 
-    async def _say_what_is_used(self, live: LiveRun, view: View) -> None:
+    async def _show_budget_use(self, live: LiveRun, view: View) -> None:
         """Show that most of a budget is used, next to an answer that somebody waits for."""
         request, budgets = live.request, self._resources.budgets
         if live.answered.done() or request.parent:
@@ -384,8 +382,8 @@ class Execution:
             raise UserError("app.no_thread")
         return thread
 
-    async def _answered(self, live: LiveRun, status: Ended, view: View) -> None:
-        """The whole answer has been shown: let the next run start, and continue in the background."""
+    async def _finish_answer(self, live: LiveRun, status: Ended, view: View) -> None:
+        """Store that the answer is complete and let the next run start; this one continues in the background."""
         if live.answered.done():
             return
         run = live.request.id
@@ -401,9 +399,7 @@ class Execution:
         live.answered.set_result(status)
 
     async def _revise(self, request: Request, event: Changed | Hush | Unquoted) -> None:
-        """Change, hush or take back what an earlier run has shown, if it belongs to this space and this process serves
-        its platform.
-        """
+        """Change, hush or take back what an earlier run of this space has shown, if its platform is served here."""
         earlier = await self._past.request(request.place.space, event.run)
         if earlier is None or earlier.place.platform not in self._platforms:
             return

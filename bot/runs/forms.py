@@ -20,8 +20,8 @@ async def offer_form(run: Run) -> AsyncGenerator[Event, None]:
     yield Text(say("commands.form", verb=row.path, example=row.example_in(say)))
     label = say(row.argument.summary)
     asks = label[:1].upper() + label[1:]
-    way = Choice(say("commands.form_open"), line_for(row, request.options), asks, form=True)
-    yield Choices(say("commands.form_or"), (way,))
+    button = Choice(say("commands.form_open"), line_for(row, request.options), asks, form=True)
+    yield Choices(say("commands.form_or"), (button,))
 
 
 def offer_correction(request: Request) -> tuple[Choices, ...]:
@@ -36,5 +36,5 @@ def offer_correction(request: Request) -> tuple[Choices, ...]:
     asks, under = say(row.argument.summary), str(request.options.get(UNDER) or "")
     asks = asks[:1].upper() + asks[1:]
     label, answers = say("commands.correct"), request.answers
-    way = Choice(label, line, asks, form=True, filled=text, under=under, answers=answers)
-    return (Choices("", (way,), only=request.author.id),)
+    button = Choice(label, line, asks, form=True, filled=text, under=under, answers=answers)
+    return (Choices("", (button,), only=request.author.id),)

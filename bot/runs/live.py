@@ -58,6 +58,8 @@ class LiveRun:
 
 
 class LiveRuns:
+    """The runs that this process executes, where no other process executes any."""
+
     shared = False
     """Whether other processes execute runs, too; then the engine keeps the lines."""
 
@@ -99,7 +101,8 @@ class LiveRuns:
         """How many runs are in progress, including their background parts, and how many wait in a line."""
         live = self.by_id.values()
         waiting = sum(
-            not one.answered.done() and self.order.called(one.line) not in (None, one) for one in live
+            not live_run.answered.done() and self.order.called(live_run.line) not in (None, live_run)
+            for live_run in live
         )
         return len(live) - waiting, waiting
 
@@ -139,16 +142,20 @@ class LiveRuns:
         """
 
         # If a platform's private answers have no channel, a person's answers are in the channel "@" and their id.
-        alone = replace(place, channel=f"@{author}")
+        private_channel = replace(place, channel=f"@{author}")
 
-        def meant(request: Request) -> bool:
+        def matches(request: Request) -> bool:
             channel = replace(request.place, thread="")
-            theirs = author != "" and request.author.id == author and channel in (place, alone)
-            return (request.place == place or theirs) and request.verb != "stop"
+            by_author = author != "" and request.author.id == author and channel in (place, private_channel)
+            return (request.place == place or by_author) and request.verb != "stop"
 
-        requests = [each for each in await self.going(place.space) if meant(each) and not each.parent]
-        answers = [each for each in requests if not commands.ROWS[each.work, each.verb].background]
-        return sum([await self.stop_run(each) for each in answers or requests])
+        requests = [
+            request for request in await self.going(place.space) if matches(request) and not request.parent
+        ]
+        answers = [
+            request for request in requests if not commands.ROWS[request.work, request.verb].background
+        ]
+        return sum([await self.stop_run(request) for request in answers or requests])
 
     async def stop_where(self, matches: Callable[[Request], bool]) -> int:
         """Stop every run whose request `matches` accepts; returns how many."""
@@ -175,9 +182,7 @@ class LiveRuns:
         """Tell other processes that one of their runs has new words; here there are no other processes."""
 
     async def give_up(self, space: str, run: str) -> bool:
-        """Stop an earlier process's run that no process continues. Returns whether there was one. Raises
-        StorageFault.
-        """
+        """Stop an earlier process's run that no process continues. Returns whether there was one."""
         row = await self._inbox.get(run)
         if row is None or row.space != space or row.state not in UNFINISHED:
             return False

@@ -1,7 +1,4 @@
-"""What runs have the platform read aloud: whole texts, and texts that are still being written.
-
-Knows no voice: the platform reads.
-"""
+"""Has the platform read aloud the texts of runs, whole or while they are still being written."""
 
 from __future__ import annotations
 
@@ -24,7 +21,7 @@ SPEAKING = "speak:"
 
 
 @dataclass(frozen=True, slots=True)
-class Aloud:
+class StreamedSpeech:
     """Text that is read aloud while it is written: its pieces so far, and None after the last."""
 
     key: str
@@ -39,26 +36,26 @@ class Aloud:
 
 
 class Narration:
+    """Has platforms read the texts of runs aloud."""
+
     def __init__(self, platforms: Mapping[str, Platform], outbox: Outbox) -> None:
         self._platforms = platforms
         self._outbox = outbox
 
-    async def along(self, request: Request, speaking: Speaking) -> Aloud | None:
+    async def along(self, request: Request, speaking: Speaking) -> StreamedSpeech | None:
         """Begin to read aloud while the text is written; None if nobody hears it, or only once it is complete."""
         speak_along = self._platforms[request.place.platform].speak_along
         if speak_along is None or not await self._narrated(request):
             return None
         await self._claim(request, speaking.key)  # so that the whole text is not read as well
-        aloud = Aloud(speaking.key)
+        aloud = StreamedSpeech(speaking.key)
         label = f"run {request.id} could not be heard"
         if not await wait_at_most(speak_along(request, speaking, aloud.text()), VIEW_S, label):
             return None
         return aloud
 
     async def speak(self, request: Request, words_aloud: Speak) -> None:
-        """Speak at most once: after a crash in between nothing is spoken, unless the platform knows what it has
-        said.
-        """
+        """Speak a text once; after a crash not at all, unless the platform knows what it has said."""
         platform = self._platforms[request.place.platform]
         speak = platform.speak
         if speak is None or not await self._narrated(request):

@@ -47,9 +47,10 @@ class Processes:
     _keeping: asyncio.Task[None] | None = None
 
     async def join(self, why_alone: str = "", vectors: str = "") -> None:
-        """Take a lease. Raises UserError if another process works alone on the database, if there is any other one and
-        this one must be alone (then `why_alone` is the key of the message), or if another one has its `vectors` in
-        another store; "" for a process that shares none.
+        """Take a lease. `vectors` is this process's store of vectors, "" for none.
+
+        Raises UserError if another process works alone on the database, or has its vectors in another store. If this
+        one must be alone, `why_alone` is the key of the error for any other process.
         """
         try:
             await self._lease.take()

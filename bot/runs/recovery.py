@@ -36,8 +36,9 @@ _log = logging.getLogger(__name__)
 
 @dataclass
 class Recovery:
-    """`take_up` before the engine is launched, `resume` after it. `_processes` is None if no others share the
-    database.
+    """Call `take_up` before the engine is launched, `resume` after it.
+
+    `_processes` is None if no others share the database.
     """
 
     _resources: Resources
@@ -112,11 +113,11 @@ class Recovery:
         assert processes is not None
         async with self._taking_over:
             await self._resources.ledger.settle_killed(process)
-            going = await engine.going()
+            engine_runs = await engine.going()
             alive = await processes.alive() - {process}
-            for cut_off in going:
-                if cut_off.process not in alive and (row := await self._inbox.get(cut_off.run)) is not None:
-                    await engine.take_over(cut_off, processes.route(row.platform, row.space))
+            for run in engine_runs:
+                if run.process not in alive and (row := await self._inbox.get(run.run)) is not None:
+                    await engine.take_over(run, processes.route(row.platform, row.space))
             rows = await self._inbox.unfinished(abandoned=process)
             statuses = await engine.statuses(*(row.id for row in rows))
             for row in rows:

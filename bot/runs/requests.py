@@ -166,6 +166,8 @@ _Arrival: TypeAlias = tuple[Request, NewRequest, asyncio.Future[int | None]]
 
 
 class Arrivals:
+    """Stores new requests, those that arrive during a commit together."""
+
     def __init__(
         self, inbox: Inbox, arrived: Callable[[Request, int, datetime], object] | None = None
     ) -> None:
@@ -258,10 +260,10 @@ class PastRequests:
         for row in await self._inbox.following(request.place.space, request.id):
             if (other := readable(row.payload)) is None:
                 continue
-            own = other.author.id in ("", request.author.id)
+            same_author = other.author.id in ("", request.author.id)
             shorter, longer = sorted((request.text, other.text), key=len)
             if shorter and (
-                shorter == longer or (shorter in longer and (own or len(shorter) >= QUOTED_CHARS))
+                shorter == longer or (shorter in longer and (same_author or len(shorter) >= QUOTED_CHARS))
             ):
                 runs.append(other.id)
         return runs

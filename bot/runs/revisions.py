@@ -37,7 +37,7 @@ _log = logging.getLogger(__name__)
 
 @dataclass
 class Revisions:
-    """`_processes` is None if no others share the database."""
+    """Forgets and rewords requests. `_processes` is None if no others share the database."""
 
     _resources: Resources
     _past: PastRequests
@@ -58,18 +58,18 @@ class Revisions:
         Returns whether this space had such runs.
         """
         with in_words():
-            had = [run for run in runs if await self._forgotten(space, run)]
-            if had:
+            forgotten = [run for run in runs if await self._forget(space, run)]
+            if forgotten:
                 await self._resources.caches.drop(space)
                 await self._scrub()
-        return bool(had)
+        return bool(forgotten)
 
     async def forget_rest(self, rows: Sequence[UnshownRow]) -> None:
         """Finish forgetting the runs that an earlier process began to forget, and take back their messages."""
         for row in rows:
             try:
                 past = await self._past.request(row.space, row.run_id)
-                await self._forgotten(row.space, row.run_id)
+                await self._forget(row.space, row.run_id)
                 if past is None or withdrawn(past):  # otherwise `_forgotten` has taken them back
                     self._execution.withdrawals.take_back(request_from_json(row.request))
             except Exception:  # the next start tries again
@@ -110,17 +110,19 @@ class Revisions:
             if follows:
                 # Check again whether they may, because the rules may have changed since the message was written.
                 author = replace(request.author, admin=False, groups=None)
-                more = replace(request, verb=follows, text=text, options={}, files=(), line="", quoted=())
+                edit_request = replace(
+                    request, verb=follows, text=text, options={}, files=(), line="", quoted=()
+                )
                 verb = commands.ROWS[request.work, follows]
                 try:
-                    await self._dispatcher.allowed(verb, replace(more, author=author))
+                    await self._dispatcher.allowed(verb, replace(edit_request, author=author))
                 except UserError as refusal:
                     _log.info("the edit of run %s changes its words alone: %s", run, refusal.key)
                     return True
-                await self._dispatcher.begin(replace(more, parent=run, answers=run), key)
+                await self._dispatcher.begin(replace(edit_request, parent=run, answers=run), key)
             return True
 
-    async def _forgotten(self, space: str, run: str) -> bool:
+    async def _forget(self, space: str, run: str) -> bool:
         if (request := await self._past.request(space, run)) is None:
             return await self._inbox.withdraw(space, run, "")  # its request is older than what is kept
         await self._live.stop_run(request)  # first, so that a run that has not begun does not begin
@@ -129,7 +131,7 @@ class Revisions:
         # parent.
         bare = await self._execution.withdrawals.keep(request)
         for other in await self._past.repeating(request) if request.text else ():
-            await self._forgotten(space, other)
+            await self._forget(space, other)
         await self._past.withdraw(request)
         await self._execution.narration.hush(request)
         if live is not None:
@@ -146,7 +148,7 @@ class Revisions:
         # Its children contain its words, too, and so does the request that played them.
         children = [row.id for row in await self._inbox.children(space, run)]
         for other in (*children, child_id(request, PLAYED)):
-            await self._forgotten(space, other)
+            await self._forget(space, other)
         if bare is not None:
             self._execution.withdrawals.take_back(bare)
         return True

@@ -39,6 +39,8 @@ STOP, REWORD = "stop", "reword"
 
 
 class SharedRuns(LiveRuns):
+    """The runs of this process, and those of the others as the inbox has them."""
+
     shared = True
 
     def __init__(
@@ -56,11 +58,11 @@ class SharedRuns(LiveRuns):
         self._database = database
         self._unshown = Unshown(database)
         self._start = start
-        self._executed = executed
+        self._is_executed = executed
         self._begun: dict[str, asyncio.Event] = {}
-        self._told = Background()
-        lease.hear(STOP, self._told_to_stop, self._missed)
-        lease.hear(REWORD, self._told_words)
+        self._message_tasks = Background()
+        lease.hear(STOP, self._on_stop, self._check_all)
+        lease.hear(REWORD, self._on_reword)
 
     def expect(
         self, request: Request, seq: int, since: datetime, *, resumed: bool = False, answered: bool = False
@@ -139,23 +141,23 @@ class SharedRuns(LiveRuns):
 
     async def over_everywhere(self, run: str) -> None:
         """Wait until no process executes the run."""
-        while await self._executed(run):  # noqa: ASYNC110 - no event tells of another process
+        while await self._is_executed(run):  # noqa: ASYNC110 - no event tells of another process
             await asyncio.sleep(LOOK_S)
 
-    def _told_to_stop(self, run: str) -> None:
+    def _on_stop(self, run: str) -> None:
         if (live := self.by_id.get(run)) is not None:
-            self._told.start(self.stop_one(live))
+            self._message_tasks.start(self.stop_one(live))
 
-    def _told_words(self, run: str) -> None:
+    def _on_reword(self, run: str) -> None:
         if (live := self.by_id.get(run)) is not None:
-            self._told.start(self._read_words(live))
+            self._message_tasks.start(self._read_words(live))
 
-    def _missed(self) -> None:
+    def _check_all(self) -> None:
         """Check the state of the runs, because messages may have been missed while the connection was broken."""
         for live in self.all():
-            self._told.start(self._look_at(live))
+            self._message_tasks.start(self._check(live))
 
-    async def _look_at(self, live: LiveRun) -> None:
+    async def _check(self, live: LiveRun) -> None:
         row = await self._inbox.get(live.request.id)
         if row is not None and row.state == "stopped":
             await self.stop_one(live)

@@ -39,7 +39,7 @@ Showing = Callable[[], Awaitable[object]]
 
 
 class Showings:
-    """Shows one thing after another of each run: its end, then each change."""
+    """Shows the end of each run and then its changes, one after another."""
 
     def __init__(self, unshown: Unshown) -> None:
         self.late_s = LATE_S
@@ -50,7 +50,7 @@ class Showings:
         """For each run and stage, the task that the stored row belongs to."""
         self._settling = Background()
         self._closing = asyncio.Event()
-        self._last_there: WeakValueDictionary[Place, asyncio.Task[None]] = WeakValueDictionary()
+        self._last_by_place: WeakValueDictionary[Place, asyncio.Task[None]] = WeakValueDictionary()
 
     async def show(
         self,
@@ -91,17 +91,17 @@ class Showings:
         """Show what is stored, after what was taken up before in the same place."""
         if self._closing.is_set():
             return
-        before = self._last_there.get(request.place)
+        before = self._last_by_place.get(request.place)
 
         async def in_order() -> None:
             if before is not None:
                 await asyncio.wait({before}, timeout=LATE_S)
             await showing()
 
-        task = self._last_there[request.place] = self._begin(request.id, in_order)
+        task = self._last_by_place[request.place] = self._begin(request.id, in_order)
         self._settle(request.place.space, request.id, stage, task)
 
-    def of(self, run: str) -> bool:
+    def has(self, run: str) -> bool:
         """Whether something of the run is being shown."""
         return run in self._tasks
 
@@ -122,31 +122,31 @@ class Showings:
 
     def _begin(self, run: str, showing: Showing) -> asyncio.Task[None]:
         tasks = self._tasks.setdefault(run, [])
-        before = tasks[-1:]
+        previous = tasks[-1:]
 
-        async def shown() -> None:
-            if before:
-                await asyncio.wait(before)
+        async def show_after() -> None:
+            if previous:
+                await asyncio.wait(previous)
             try:
                 await showing()
             except Exception:
                 _log.warning("run %s was not shown to its end", run, exc_info=True)
 
-        def over(task: asyncio.Task[None]) -> None:
+        def remove(task: asyncio.Task[None]) -> None:
             tasks.remove(task)
             if not tasks and self._tasks.get(run) is tasks:
                 del self._tasks[run]
 
-        task = asyncio.create_task(shown())
+        task = asyncio.create_task(show_after())
         tasks.append(task)
-        task.add_done_callback(over)
+        task.add_done_callback(remove)
         return task
 
     def _settle(self, space: str, run: str, stage: str, task: asyncio.Task[None]) -> None:
         """Delete the stored row once it is shown, unless a later one has replaced it."""
         self._stored[run, stage] = task
 
-        async def settled() -> None:
+        async def delete_when_shown() -> None:
             await asyncio.wait({task})
             if self._stored.get((run, stage)) is task:
                 del self._stored[run, stage]
@@ -154,7 +154,7 @@ class Showings:
                     with suppress(StorageFault):  # then the next start shows it again, in the same messages
                         await self._unshown.forget(space, run, stage)
 
-        self._settling.start(settled())
+        self._settling.start(delete_when_shown())
 
 
 async def show_again(view: View, row: UnshownRow) -> None:

@@ -28,6 +28,8 @@ TAKING_BACK = 4
 
 
 class Withdrawals:
+    """Stores which messages are to be taken back, and has the platform remove them."""
+
     def __init__(
         self,
         records: Records,
@@ -65,9 +67,9 @@ class Withdrawals:
 
     def take_back(self, bare: Request, how: str = WITHDRAWN) -> None:
         """Take back the messages that `keep` has stored, after everything of the run that is still being shown."""
-        self._showings.take_up(bare, how, partial(self._taken_back, bare, how))
+        self._showings.take_up(bare, how, partial(self._remove_messages, bare, how))
 
-    async def _taken_back(self, request: Request, how: str) -> None:
+    async def _remove_messages(self, request: Request, how: str) -> None:
         platform = self._platforms[request.place.platform]
         async with self._taking_back[request.place.platform]:
             sent = await self._records.outbox.all(request.place.space, request.id)

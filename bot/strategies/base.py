@@ -1,5 +1,4 @@
-"""The protocol of a strategy, and what all strategies share: searches as durable steps, and calls of the small helper
-model.
+"""The protocol of a strategy, searches as durable steps, and calls of the small helper model.
 
 Knows models and shelves only by the protocols below. Documents are fenced as data.
 """
@@ -10,6 +9,7 @@ import asyncio
 from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import chain
 from typing import Final, Protocol, TypeAlias, TypeVar
 
 from bot.events import Notice, Status, UserError
@@ -39,20 +39,19 @@ LANGUAGES = {
 OTHER_LANGUAGE = frozenset(
     {"rules.other_language", "rules.other_language_soon", "rules.other_language_unknown"}
 )
-"""The library's notices for a question in a language that the shelf's books and the embedder do not know, or do not
-know yet.
-"""
+"""The library's notices for a question in a language that the shelf's books or the embedder do not know yet."""
 
 QUERY_CHARS = 300
 """A search that a model writes is cut to this many characters: it should be a question or a heading, not a text."""
 
-HIGH = 3
+BONUS_PASSAGES = 3
 """How many passages of each further search get a bonus; the rest are too uncertain."""
 
-TITLED, OTHER = 0.4, 0.2
-"""The bonus of the best of them, as a share of the best score: for a heading found by its name, and for any other."""
+TITLED_BONUS, OTHER_BONUS = 0.4, 0.2
+"""The bonus of the first of them, as a share of the best score: for a heading found by its name, and for others."""
 
 SEE_ALSO = 8
+"""The most references of a merged result."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,8 +62,8 @@ class Inquiry:
     `prompts` are the wordings that the run has decided on, by name. `helper` says whether the model in ROLE can judge
     passages. `history` holds the (question, answer) pairs that a follow-up leans on, oldest first; `earlier` what
     people said in the thread before the first question, in place of them. `languages` are the shelf's, as ISO 639-1.
-    `begun` holds the results so far, the most important first: that for the question as it was asked; after `Rewriting`
-    those for what it made of the question, too.
+    `results` are those so far, the most important first: at first that of the question as it was asked; `Rewriting`
+    adds those of its searches.
     """
 
     space: str
@@ -79,7 +78,7 @@ class Inquiry:
     prompts: Mapping[str, PromptText] = field(default_factory=dict)
     history: tuple[tuple[str, str], ...] = ()
     earlier: str = ""
-    begun: tuple[SearchResult, ...] = ()
+    results: tuple[SearchResult, ...] = ()
 
 
 SearchEvent: TypeAlias = Status | Notice | SearchResult
@@ -87,7 +86,7 @@ SearchEvent: TypeAlias = Status | Notice | SearchResult
 
 
 class Strategy(Protocol):
-    """One way to search. `prompts` are the names of its prompts; a strategy without prompts needs no model."""
+    """A way to search with a model. `prompts` are the names of its prompts."""
 
     prompts: tuple[str, ...]
 
@@ -114,12 +113,15 @@ async def ask_helper(
     return await models.json(run, ROLE, step, prompt, of)
 
 
-def named(languages: tuple[str, ...]) -> str:
+def language_names(languages: tuple[str, ...]) -> str:
     """Names of languages for a prompt."""
-    return ", ".join(LANGUAGES.get(one, one) for one in languages) or "the language of the question"
+    return (
+        ", ".join(LANGUAGES.get(language, language) for language in languages)
+        or "the language of the question"
+    )
 
 
-def failed(inquiry: Inquiry, error: UserError) -> Notice:
+def helper_notice(inquiry: Inquiry, error: UserError) -> Notice:
     """The notice that the helper failed and the search continues without it."""
     say = words(inquiry.locale)
     return Notice(say("strategies.helper_failed", reason=say(error.key, **error.values)))
@@ -138,18 +140,18 @@ async def search_all(
 ) -> list[SearchResult]:
     """Run several searches at once; `questions` maps step names to questions. Returns the results in the same order."""
     # The engine numbers steps in the order in which they begin; tasks begin in the order in which they are made.
-    look = partial(library.search, inquiry.space, inquiry.shelf, k=inquiry.k)
-    lines = [
-        asyncio.ensure_future(run.step(step, partial(look, question=text), SearchResult))
+    search = partial(library.search, inquiry.space, inquiry.shelf, k=inquiry.k)
+    tasks = [
+        asyncio.ensure_future(run.step(step, partial(search, question=text), SearchResult))
         for step, text in questions.items()
     ]
     try:
-        return list(await asyncio.gather(*lines))
+        return list(await asyncio.gather(*tasks))
     finally:
-        for task in lines:
+        for task in tasks:
             task.cancel()
         # No task may outlive the search or fail unnoticed.
-        await asyncio.gather(*lines, return_exceptions=True)
+        await asyncio.gather(*tasks, return_exceptions=True)
 
 
 def queries(typed: Sequence[str], known: Sequence[str], limit: int) -> list[str]:
@@ -175,37 +177,39 @@ def fused(
     """
     first = results[0]
     if len(results) == 1:
-        sure = first.confident if confident is None else confident
-        sure = sure and bool(first.passages)
-        doubtful = not sure and bool(first.passages) and (first.confident or first.doubtful)
-        return replace(first, confident=sure, doubtful=doubtful)
+        answers = first.confident if confident is None else confident
+        answers = answers and bool(first.passages)
+        doubtful = not answers and bool(first.passages) and (first.confident or first.doubtful)
+        return replace(first, confident=answers, doubtful=doubtful)
     if confident is None:
         confident = any(result.confident for result in results)
     by_chunk: dict[str, Passage] = {}
-    for passage_found in (passage for some in results for passage in some.passages):
-        by_chunk.setdefault(passage_found.chunk, passage_found)
-    best = max((one.score for one in first.passages), default=1.0)
-    scores = {one.chunk: one.score for one in first.passages}
-    for some in results[1:]:
-        bonus = best * (TITLED if some.titled else OTHER)
-        for rank, passage_found in enumerate(some.passages[:HIGH], 1):
-            scores[passage_found.chunk] = scores.get(passage_found.chunk, 0.0) + bonus / rank
-    limit = inquiry.k or max(len(some.passages) for some in results)
+    for passage in chain.from_iterable(result.passages for result in results):
+        by_chunk.setdefault(passage.chunk, passage)
+    best = max((passage.score for passage in first.passages), default=1.0)
+    scores = {passage.chunk: passage.score for passage in first.passages}
+    for result in results[1:]:
+        bonus = best * (TITLED_BONUS if result.titled else OTHER_BONUS)
+        for rank, passage in enumerate(result.passages[:BONUS_PASSAGES], 1):
+            scores[passage.chunk] = scores.get(passage.chunk, 0.0) + bonus / rank
+    limit = inquiry.k or max(len(result.passages) for result in results)
     ranked = sorted(scores, key=lambda chunk: -scores[chunk])
     # The best passage of each further search is kept, even if the first search's last passages score higher.
-    newest = dict.fromkeys(some.passages[0].chunk for some in results[1:] if some.passages)
-    late = [chunk for chunk in ranked[limit:] if chunk in newest][: limit // 2]
-    ranked = ranked[: limit - len(late)] + late
+    best_of_others = dict.fromkeys(result.passages[0].chunk for result in results[1:] if result.passages)
+    kept = [chunk for chunk in ranked[limit:] if chunk in best_of_others][: limit // 2]
+    ranked = ranked[: limit - len(kept)] + kept
     return SearchResult(
         passages=[replace(by_chunk[chunk], score=scores[chunk]) for chunk in ranked],
         confident=confident and bool(ranked),
         titled=first.titled,
-        nearest=first.nearest or _each(some.nearest for some in results)[:3],
-        see_also=_each(some.see_also for some in results)[:SEE_ALSO],
-        notices=_each(some.notices for some in results),
-        doubtful=not confident and bool(ranked) and any(some.confident or some.doubtful for some in results),
+        nearest=first.nearest or _unique(result.nearest for result in results)[:3],
+        see_also=_unique(result.see_also for result in results)[:SEE_ALSO],
+        notices=_unique(result.notices for result in results),
+        doubtful=not confident
+        and bool(ranked)
+        and any(result.confident or result.doubtful for result in results),
     )
 
 
-def _each(lists: Iterable[Iterable[str]]) -> list[str]:
-    return list(dict.fromkeys(passage for some in lists for passage in some))
+def _unique(lists: Iterable[Iterable[str]]) -> list[str]:
+    return list(dict.fromkeys(name for names in lists for name in names))

@@ -1,5 +1,4 @@
-"""Decides by words alone whether a question depends on the one before it: by pronouns, an opening "and", half a
-sentence.
+"""Decides by words alone whether a question depends on the previous one: by pronouns, an opening "and", a fragment.
 
 Knows no model and no shelf. In languages without an entry in CUES no question counts as a follow-up.
 """
@@ -22,10 +21,11 @@ FRAGMENT = 5
 
 @dataclass(frozen=True, slots=True)
 class Cues:
-    """Words that mark a follow-up in one language. `opening`: first words that continue something. `pointing`: words
-    that refer to something said before; `last`: words that do so only at the end (elsewhere they join clauses). `half`:
-    prepositions and conjunctions; a phrase that begins with one is half a sentence, unless the next word is in
-    `asking`.
+    """Words that mark a follow-up in one language.
+
+    `opening` are first words that continue something; `pointing` refer to something said before, `last` only as the
+    last word. `half` are prepositions and conjunctions: a short question that begins with one is a fragment, unless the
+    next word is in `asking`.
     """
 
     opening: frozenset[str]
@@ -68,30 +68,29 @@ CUES = {
 _WORD = re.compile(r"\w+(?:['’]\w+)*")
 
 
-def leans(question: str, before: str, languages: Iterable[str], *, confident: bool) -> bool:
-    """Whether the question must be read with the one before it, judged in each of these languages.
+def depends_on_previous(question: str, before: str, languages: Iterable[str], *, confident: bool) -> bool:
+    """Whether a question must be read with the one before it, judged in each of these languages.
 
-    `confident`: the question alone found an answer. Then it depends on the other only if it refers back or is half a
-    sentence.
+    `confident`: the question alone found an answer. Then only a reference back or a fragment counts.
     """
     languages_with_cues = [language for language in dict.fromkeys(languages) if language in CUES]
     if any(_points_back(question, CUES[language]) for language in languages_with_cues):
         return True
-    return not confident and any(_goes_on(question, before, language) for language in languages_with_cues)
+    return not confident and any(_continues(question, before, language) for language in languages_with_cues)
 
 
 def _points_back(question: str, cues: Cues) -> bool:
-    """Whether the question leaves out its subject: "What is its range?", "At higher levels?"."""
+    """Whether the question refers back or is a fragment: "What is its range?", "At higher levels?"."""
     words = _WORD.findall(question.casefold())
     if not words:
         return False
     if cues.pointing.intersection(words) or words[-1] in cues.last:
         return True
-    then = words[1] if len(words) > 1 else ""
-    return words[0] in cues.half and then not in cues.asking and len(words) <= FRAGMENT
+    second_word = words[1] if len(words) > 1 else ""
+    return words[0] in cues.half and second_word not in cues.asking and len(words) <= FRAGMENT
 
 
-def _goes_on(question: str, before: str, language: str) -> bool:
+def _continues(question: str, before: str, language: str) -> bool:
     """Whether the question continues the one before, as "And elves?" or "Quanto custa?", or only repeats its words."""
     cues, words = CUES[language], _WORD.findall(question.casefold())
     if not words or words[0] in cues.opening or "-".join(words[:2]) in cues.opening:
@@ -102,29 +101,29 @@ def _goes_on(question: str, before: str, language: str) -> bool:
     )
 
 
-def borne_out(question: str, before: str, language: str, passages: Sequence[Passage]) -> bool:
+def contain_addition(question: str, before: str, language: str, passages: Sequence[Passage]) -> bool:
     """Whether the best passages contain what the question adds to the one before it.
 
     They must contain all of its names and numbers and at least half of its other new words. Otherwise they answer only
     the earlier question.
     """
-    terms_said = set[str]().union(*(_said(passage, language) for passage in passages[:READ]))
+    found_terms = set[str]().union(*(_passage_terms(passage, language) for passage in passages[:READ]))
     known = set(content_terms(before, language))
-    own = set(content_terms(question, language)) - known
+    new_terms = set(content_terms(question, language)) - known
     name_terms = set(content_terms(" ".join(_names(question)), language)) - known
-    return name_terms <= terms_said and 2 * len(own & terms_said) >= len(own)
+    return name_terms <= found_terms and 2 * len(new_terms & found_terms) >= len(new_terms)
 
 
-def foremost(question: str, before: str, language: str, passages: Sequence[Passage]) -> list[Passage]:
-    """The passages, with those of the best READ first that contain everything the question adds; the others answer the
-    earlier question.
-    """
-    own = set(content_terms(question, language)) - set(content_terms(before, language))
-    best = sorted(passages[:READ], key=lambda passage: not own <= _said(passage, language))
+def with_addition_first(
+    question: str, before: str, language: str, passages: Sequence[Passage]
+) -> list[Passage]:
+    """The passages; of the best READ, those that contain everything that the question adds come first."""
+    new_terms = set(content_terms(question, language)) - set(content_terms(before, language))
+    best = sorted(passages[:READ], key=lambda passage: not new_terms <= _passage_terms(passage, language))
     return [*best, *passages[READ:]]
 
 
-def _said(passage: Passage, language: str) -> set[str]:
+def _passage_terms(passage: Passage, language: str) -> set[str]:
     return set(content_terms(f"{passage.heading} {passage.text}", language))
 
 

@@ -14,19 +14,19 @@ from bot.strategies.base import (
     Searchable,
     SearchEvent,
     ask_helper,
-    failed,
     fused,
-    named,
+    helper_notice,
+    language_names,
     queries,
     search_all,
 )
 from bot.words import words
 from bot.work import Run
 
-PARTS = 4
+MOST_PARTS = 4
 """The most sub-questions to search for."""
 
-NEXT = 3
+MOST_SEARCHES = 3
 """The most searches of one hop."""
 
 
@@ -57,7 +57,7 @@ class MultiQuestion:
 
     async def search(self, run: Run, inquiry: Inquiry) -> AsyncGenerator[SearchEvent, None]:
         say = words(inquiry.locale)
-        begun = fused(inquiry.begun, inquiry)
+        first = fused(inquiry.results, inquiry)
         yield Status(say("strategies.expanding"))
         try:
             parts = await ask_helper(
@@ -68,22 +68,22 @@ class MultiQuestion:
                 "multi_question",
                 Parts,
                 question=untrusted.data(inquiry.question),
-                languages=named(inquiry.languages),
+                languages=language_names(inquiry.languages),
             )
         except UserError as error:
-            yield failed(inquiry, error)
-            yield begun
+            yield helper_notice(inquiry, error)
+            yield first
             return
-        questions = queries(parts.questions, [inquiry.question], PARTS)
+        questions = queries(parts.questions, [inquiry.question], MOST_PARTS)
         if not questions:
-            yield begun
+            yield first
             return
         yield Status(say("strategies.searching_for", what=" · ".join(questions)))
         steps = {f"search-part-{n}": question for n, question in enumerate(questions, 1)}
         results = await search_all(self._library, run, inquiry, steps)
         # A question that finds nothing may still be split into invented parts that do find something.
-        sure = begun.confident or 2 * sum(result.confident for result in results) > len(results)
-        yield fused([begun, *results], inquiry, confident=sure)
+        answers = first.confident or 2 * sum(result.confident for result in results) > len(results)
+        yield fused([first, *results], inquiry, confident=answers)
 
 
 class MultiHop:
@@ -101,34 +101,34 @@ class MultiHop:
 
     async def search(self, run: Run, inquiry: Inquiry) -> AsyncGenerator[SearchEvent, None]:
         say = words(inquiry.locale)
-        begun = fused(inquiry.begun, inquiry)
-        results, searched = [begun], [inquiry.question]
-        sure = begun.confident
-        hops = inquiry.max_hops if begun.passages else 1
+        first = fused(inquiry.results, inquiry)
+        results, searched = [first], [inquiry.question]
+        answers = first.confident
+        hops = inquiry.max_hops if first.passages else 1
         for hop in range(1, hops + 1):
-            if hop == hops and (sure or hops == 1):
+            if hop == hops and (answers or hops == 1):
                 break  # no search can follow, and whether to answer is already decided
             yield Status(say("strategies.judging", hop=hop, hops=hops), hop, hops)
             try:
                 judged = await self._judge(run, inquiry, f"judge-{hop}", results, searched)
             except UserError as error:
-                yield failed(inquiry, error)
+                yield helper_notice(inquiry, error)
                 break
             # The judgement of a model that has read the passages outweighs the lexical score.
-            sure = sure or judged.sufficient
-            searches = queries(judged.searches, searched, NEXT)
+            answers = answers or judged.sufficient
+            searches = queries(judged.searches, searched, MOST_SEARCHES)
             if judged.sufficient or not searches or hop == hops:
                 break
             label = " · ".join(searches)
             yield Status(say("strategies.hop", what=label, hop=hop + 1, hops=hops), hop + 1, hops)
-            known = {passage.chunk for some in results for passage in some.passages}
+            known = {passage.chunk for result in results for passage in result.passages}
             steps = {f"search-hop-{hop + 1}-{n}": search for n, search in enumerate(searches, 1)}
-            new = await search_all(self._library, run, inquiry, steps)
+            new_results = await search_all(self._library, run, inquiry, steps)
             searched += searches
-            results += new
-            if known.issuperset(passage.chunk for some in new for passage in some.passages):
+            results += new_results
+            if known.issuperset(passage.chunk for result in new_results for passage in result.passages):
                 break
-        yield fused(results, inquiry, confident=sure)
+        yield fused(results, inquiry, confident=answers)
 
     async def _judge(
         self, run: Run, inquiry: Inquiry, step: str, results: Sequence[SearchResult], searched: Sequence[str]
@@ -144,5 +144,5 @@ class MultiHop:
             question=untrusted.data(inquiry.question),
             passages=untrusted.passages(read),
             searched=untrusted.lines(searched),
-            languages=named(inquiry.languages),
+            languages=language_names(inquiry.languages),
         )

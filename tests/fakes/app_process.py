@@ -217,7 +217,7 @@ class Served:
 
     async def showing(self, run: str) -> dict[str, Any]:
         """Whether something of the run is still being shown."""
-        return {"text": str(self.app._execution.showings.of(run))}
+        return {"text": str(self.app._execution.showings.has(run))}
 
     async def read(self, request: str) -> dict[str, Any]:
         """The answer to a request if this process executed it; nothing is stored."""

@@ -90,7 +90,7 @@ class Bench:
 async def searched(library: Searchable, run: MemoryRun, inquiry: Inquiry) -> Inquiry:
     """The inquiry after the search for the question itself."""
     look = partial(library.search, inquiry.space, inquiry.shelf, inquiry.question, k=inquiry.k)
-    return replace(inquiry, begun=(await run.step("search", look, SearchResult),))
+    return replace(inquiry, results=(await run.step("search", look, SearchResult),))
 
 
 def headings(result: SearchResult) -> list[str]:

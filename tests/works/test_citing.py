@@ -25,8 +25,8 @@ def terms(text: str) -> list[str]:
     return [word for word in re.findall(r"\w+", text.lower()) if len(word) > 3]
 
 
-def through(*pieces: str, abroad: bool = False) -> tuple[str, CitationGate]:
-    gate = CitationGate(PASSAGES, terms, abroad=abroad)
+def through(*pieces: str, other_language: bool = False) -> tuple[str, CitationGate]:
+    gate = CitationGate(PASSAGES, terms, other_language=other_language)
     return "".join([*(gate.feed(piece) for piece in pieces), gate.finish()]), gate
 
 
@@ -93,7 +93,7 @@ def test_without_a_quotation_a_sentence_in_another_language_is_not_supported() -
     ],
 )
 def test_typography_white_space_and_emphasis_are_ignored_in_quotations(quote: str) -> None:
-    text, gate = through(f"O agarrão [2 {quote}].", abroad=True)
+    text, gate = through(f"O agarrão [2 {quote}].", other_language=True)
     assert text == "O agarrão [2]."
     assert gate.quotes == {2: "use the Attack action"}
 
@@ -103,7 +103,7 @@ def test_typography_white_space_and_emphasis_are_ignored_in_quotations(quote: st
     ["use the Dodge action", "the Attack", "can", "se the Attack action to make a grappl", "", "."],
 )
 def test_missing_or_too_few_quoted_words_do_not_count(quote: str) -> None:
-    text, gate = through(f'O agarrão [2 "{quote}"].', abroad=True)
+    text, gate = through(f'O agarrão [2 "{quote}"].', other_language=True)
     assert text == "O agarrão."
     assert gate.dropped == 1
 
@@ -115,14 +115,14 @@ def test_invented_words_remove_the_marker_even_if_the_sentence_is_supported() ->
 def test_a_quotation_may_hold_brackets_and_marks_of_its_own() -> None:
     passages = ['Roll [1d6] and shout "stop, 3 times" at the wolf.']
     for quote in ("Roll [1d6] and shout", 'shout "stop, 3 times" at', "Roll [1d6]"):
-        gate = CitationGate(passages, terms, abroad=True)
+        gate = CitationGate(passages, terms, other_language=True)
         assert gate.feed(f'Grite [1 "{quote}"].') + gate.finish() == "Grite [1]."
         assert gate.quotes == {1: quote}
 
 
 def test_several_quotations_in_one_marker_are_checked_one_by_one() -> None:
     text, gate = through(
-        'Fogo e luta [1 "8d6 fire damage", 2 "Attack action"; 1 "8d6 cold damage"].', abroad=True
+        'Fogo e luta [1 "8d6 fire damage", 2 "Attack action"; 1 "8d6 cold damage"].', other_language=True
     )
     assert text == "Fogo e luta [1][2]."
     assert gate.dropped == 1
@@ -252,9 +252,9 @@ def test_removing_a_marker_never_forms_a_new_marker() -> None:
 
 
 def test_words_of_a_passage_do_not_support_a_statement_about_something_else() -> None:
-    shown, gate = through('The moon is made of cheese. [1 "a bright streak flashes"]', abroad=True)
+    shown, gate = through('The moon is made of cheese. [1 "a bright streak flashes"]', other_language=True)
     assert shown == "The moon is made of cheese."
-    assert gate.unborne == ["The moon is made of cheese."]
+    assert gate.unsupported == ["The moon is made of cheese."]
     shown, gate = through('It flashes as a bright streak. [1 "a bright streak flashes"]')
     assert gate.quotes == {1: "A bright streak flashes"}
 
@@ -282,16 +282,16 @@ def test_statements_that_lost_their_markers_are_reported_once_each() -> None:
     )
     shown, gate = through(said)
     assert shown == "Dragons hoard amethysts. It deals 8d6 fire damage [1]. Wolves hide silver and copper."
-    assert gate.unborne == ["Dragons hoard amethysts", "Wolves hide silver and copper"]
+    assert gate.unsupported == ["Dragons hoard amethysts", "Wolves hide silver and copper"]
     _, gate = through("Dragons deal [9] 8d6 fire damage [1].")
-    assert gate.unborne == []
+    assert gate.unsupported == []
 
 
 def test_a_shortened_statement_begins_with_a_whole_word() -> None:
     statement = " ".join(f"amethyst{n}" for n in range(400))
     _, gate = through(f"{statement} [9].")
-    (unborne,) = gate.unborne
-    assert unborne.split()[0] in statement.split()
+    (unsupported,) = gate.unsupported
+    assert unsupported.split()[0] in statement.split()
 
 
 def test_a_marker_is_checked_quickly() -> None:

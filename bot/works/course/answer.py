@@ -43,7 +43,7 @@ from bot.retrieval.lexical import content_terms
 from bot.retrieval.results import Passage, unread_of
 from bot.retrieval.titles import normal
 from bot.strategies.base import LANGUAGES
-from bot.strategies.following import leans
+from bot.strategies.following import depends_on_previous
 from bot.words import Words, words
 from bot.work import Run
 from bot.works.course.course_names import course_named
@@ -167,7 +167,7 @@ class CourseQuestions:
             answerer=answerer,
             reads=answerer is not None and (capabilities is None or capabilities.cites),
             demo=capabilities is not None and capabilities.demo,
-            introduced=conversation.begun,
+            introduced=conversation.has_answers,
             follows=follows,
             prompt=(await self._prompts.texts(space, ("course",)))["course"],
             course=course,
@@ -277,7 +277,7 @@ class Answer:
             plan=self._plan,
         )
         self.passages = loop.passages
-        gate = CitationGate((), self._terms, abroad=snapshot.language not in snapshot.languages)
+        gate = CitationGate((), self._terms, other_language=snapshot.language not in snapshot.languages)
         checked = 0
         yield Status(say("rules.asking", model=snapshot.answerer))
         try:
@@ -311,17 +311,17 @@ class Answer:
         if loop.passed_over and loop.error is None:
             failed = ", ".join(dict.fromkeys(model for model, _ in loop.passed_over))
             sentences.append(say("rules.answered_instead", answered=loop.model, failed=failed))
-        if gate.unborne:
-            first = gate.unborne[0]
+        if gate.unsupported:
+            first = gate.unsupported[0]
             first = (
                 first if len(first) <= STATEMENT_CHARS else first[:STATEMENT_CHARS].rsplit(" ", 1)[0] + "…"
             )
-            sentences.append(say("rules.unborne", count=len(gate.unborne), first=first))
+            sentences.append(say("rules.unborne", count=len(gate.unsupported), first=first))
         sure = any(self._tools.sure(output) for _, output in loop.tool_results)
         if not sure and self.cited:
             sentences.append(say("course.doubtful"))
         # If no search was sure, a model that says that it found no answer is believed.
-        uncited = not (self.cited or gate.unborne) and "".join(self.shown).strip() != ""
+        uncited = not (self.cited or gate.unsupported) and "".join(self.shown).strip() != ""
         if sure and uncited and loop.ended == "answer":
             sentences.append(say("rules.uncited"))
         return [Notice(sentence, retry=cut and n == 0) for n, sentence in enumerate(sentences)]
@@ -366,7 +366,9 @@ class Answer:
             return plan
         question, _ = snapshot.history[-1]
         before = lookup_plan(question, catalogue)
-        if not leans(snapshot.question, question, snapshot.languages, confident=plan.course is not None):
+        if not depends_on_previous(
+            snapshot.question, question, snapshot.languages, confident=plan.course is not None
+        ):
             return plan
         course = plan.course or before.course
         lesson = plan.lesson if plan.lesson is not None or plan.course else before.lesson

@@ -116,7 +116,7 @@ class Answer:
             map(flowing, map(attrgetter("text"), passages)),
             self._terms,
             headings=map(attrgetter("heading"), passages),
-            abroad=self._snapshot.language not in self._snapshot.languages,
+            other_language=self._snapshot.language not in self._snapshot.languages,
         )
         yield Status(self._say("rules.asking", model=self._snapshot.answerer))
         prompt = answer_prompt(self._snapshot, passages, self._pictures)
@@ -146,9 +146,9 @@ class Answer:
                 self._cite(n, quote)
         if not self.cited and not self._guess and "".join(self.shown).strip():
             yield Notice(self._say("rules.uncited"))
-        elif gate.unborne:
-            first = _beginning(gate.unborne[0])
-            yield Notice(self._say("rules.unborne", count=len(gate.unborne), first=first))
+        elif gate.unsupported:
+            first = _beginning(gate.unsupported[0])
+            yield Notice(self._say("rules.unborne", count=len(gate.unsupported), first=first))
 
     def _by_quoting(self) -> list[Text]:
         """Excerpts of the best passages, which are cited."""

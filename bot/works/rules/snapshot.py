@@ -159,7 +159,7 @@ class Snapshots:
             cites=answerer is not None and (answers is None or answers.cites),
             sees=answers is None or answers.sees,
             demo=answers is not None and answers.demo,
-            introduced=conversation.begun,
+            introduced=conversation.has_answers,
             strategy=strategy,
             wanted=strategy_wanted,
             max_hops=self._config.max_hops,

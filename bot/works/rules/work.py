@@ -271,7 +271,7 @@ class Asking:
         related = inquiry.history or inquiry.earlier or inquiry.language not in inquiry.languages
         if related or result.notices or snapshot.strategy != SINGLE:  # otherwise this search is enough
             further = Rewriting(snapshot.strategy, searched, models)
-            async with aclosing(further.search(run, replace(inquiry, begun=(result,)))) as search_events:
+            async with aclosing(further.search(run, replace(inquiry, results=(result,)))) as search_events:
                 async for search_event in search_events:
                     if isinstance(search_event, SearchResult):
                         result = search_event

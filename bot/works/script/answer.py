@@ -26,7 +26,7 @@ from bot.llm.tools import Limits, ToolLoop
 from bot.markdown import harmless
 from bot.retrieval.language import detect_question
 from bot.retrieval.lexical import content_terms
-from bot.strategies.following import leans
+from bot.strategies.following import depends_on_previous
 from bot.words import Words, words
 from bot.work import Run
 from bot.works.script.catalogue import Catalogue, reader
@@ -162,7 +162,7 @@ class ScriptQuestions:
             answerer=answerer,
             reads=answerer is not None and not (capabilities is not None and capabilities.demo),
             demo=capabilities is not None and capabilities.demo,
-            introduced=conversation.begun,
+            introduced=conversation.has_answers,
             prompts=texts,
             history=history,
             earlier=conversation.earlier,
@@ -192,7 +192,7 @@ def knows(opened: OpenScript, question: str, *, reads: bool) -> bool:
 def _continues(question: str, before: str, language: str) -> bool:
     """Whether the question continues the previous one, `before`, rather than beginning a new topic."""
     shared = set(content_terms(question, language)).intersection(content_terms(before, language))
-    return bool(shared) or leans(question, before, [language], confident=False)
+    return bool(shared) or depends_on_previous(question, before, [language], confident=False)
 
 
 class Answer:

@@ -100,8 +100,8 @@ async def test_an_unsupported_question_is_never_shown(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 async def test_a_quiz_killed_between_any_two_steps_pays_for_no_question_twice(tmp_path: Path) -> None:
-    unborne = Reply(json.dumps({**WRITTEN, "quote": "It was never said."}), times=99)
-    async with learning(tmp_path, [unborne]) as (learners, service):
+    unsupported = Reply(json.dumps({**WRITTEN, "quote": "It was never said."}), times=99)
+    async with learning(tmp_path, [unsupported]) as (learners, service):
         app = learners.desk.app
         for kills in range(5):
             asked, run = len(service.requests), Mortal()
