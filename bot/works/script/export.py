@@ -16,8 +16,7 @@ from typing import Final
 
 from bot.readers.screenplay.elements import LEFT, RIGHT, SPOKEN, UNPRINTED, Element, Kind, literal, plain
 from bot.readers.screenplay.fountain import is_cue, is_heading, is_transition
-from bot.works.script.length import first_pages
-from bot.works.script.model import Script, speaker
+from bot.works.script.model import Script, first_pages, speaker
 
 _TITLE_KEY: Final = re.compile(r"[^\s:：][^:：\n]{0,60}")
 _NOTE: Final = re.compile(r"\[(?=\[)")

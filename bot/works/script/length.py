@@ -10,14 +10,12 @@ its users' test script.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from itertools import accumulate
 from typing import TYPE_CHECKING, Final
 
 from bot.readers.screenplay.elements import LEFT, RIGHT, SPOKEN, Element, Kind, plain
 
 if TYPE_CHECKING:
     from bot.words import Words
-    from bot.works.script.model import Scene
 
 PAGE_LINES: Final = 54
 """The number of lines on a printed page."""
@@ -61,11 +59,6 @@ def measured(elements: Iterable[Element]) -> int:
             right += lines
     total += max(left, right)
     return max(1, (total * 16 + PAGE_LINES) // (2 * PAGE_LINES))
-
-
-def first_pages(scenes: Iterable[Scene]) -> list[int]:
-    """The page, from 1, on which each scene begins."""
-    return [before // 8 + 1 for before in accumulate((scene.eighths for scene in scenes), initial=0)][:-1]
 
 
 def pages(eighths: int) -> str:

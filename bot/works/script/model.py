@@ -6,6 +6,7 @@ import hashlib
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import Final
 
 from bot.budget import text_tokens
@@ -147,6 +148,11 @@ def script(screenplay: Screenplay, title: str = "") -> Script:
     return Script(
         screenplay.title or title, opening, tuple(scenes), screenplay.guessed, screenplay.title_page
     )
+
+
+def first_pages(scenes: Iterable[Scene]) -> list[int]:
+    """The page, from 1, on which each scene begins."""
+    return [before // 8 + 1 for before in accumulate((scene.eighths for scene in scenes), initial=0)][:-1]
 
 
 def _scene(number: int, label: str, elements: tuple[Element, ...], light: str) -> Scene:

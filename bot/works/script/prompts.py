@@ -14,7 +14,8 @@ from bot.budget import text_tokens
 from bot.llm.base import THOUGHTS, Message, Prompt
 from bot.strategies.base import LANGUAGES
 from bot.words import Words
-from bot.works.script.length import first_pages, pages
+from bot.works.script.length import pages
+from bot.works.script.model import first_pages
 from bot.works.script.question import FORMS, Intent
 from bot.works.script.tools import ScriptTools, card, outlined
 

@@ -12,7 +12,8 @@ from bot.events import Event, Picture, Text, UserError
 from bot.markdown import harmless
 from bot.words import Words
 from bot.works.script import picture
-from bot.works.script.length import first_pages, in_pages, pages
+from bot.works.script.length import in_pages, pages
+from bot.works.script.model import first_pages
 from bot.works.script.report import Presence, Report, report
 
 if TYPE_CHECKING:

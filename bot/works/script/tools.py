@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from bot.llm.base import Tool, ToolOutput
 from bot.retrieval.results import Passage
-from bot.works.script.length import first_pages, pages
-from bot.works.script.model import speaker
+from bot.works.script.length import pages
+from bot.works.script.model import first_pages, speaker
 from bot.works.script.report import Report, report
 
 if TYPE_CHECKING:

@@ -13,7 +13,8 @@ from bot.words import Words, words
 from bot.work import Run
 from bot.works.script.catalogue import Catalogue, reader, visibility
 from bot.works.script.export import fountain, markdown, page, scenes_csv
-from bot.works.script.length import first_pages, in_pages, pages
+from bot.works.script.length import in_pages, pages
+from bot.works.script.model import first_pages
 from bot.works.script.report_events import report_events
 
 if TYPE_CHECKING:

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from bot.resources import Resources
     from storage.ledger import Per
 
-OFF = "off"
-
 
 class BudgetTable:
     """The verb "budget"."""
