@@ -31,7 +31,7 @@ and files.
 Whose: TypeAlias = Literal["person", "group", "everyone"]
 ALLOW, DENY = "allow", "deny"
 MOST: Final = 200
-"""The most rules of a space; every request reads them all."""
+"""The most rules that a space may have; every request reads them all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,10 +55,12 @@ class Rule:
 
 
 def setting_of(what: str, whose: Whose, of: str) -> str:
+    """The name of the setting that stores the rule: "access.<what>.<whose>.<id>"."""
     return f"{ACCESS}{what}.{whose}.{of}"
 
 
 def value_of(allows: bool, name: str) -> str:
+    """The stored value of a rule: "allow <name>" or "deny <name>"."""
     return f"{ALLOW if allows else DENY} {name}".strip()
 
 
@@ -80,39 +82,41 @@ class Access:
         self._platforms = platforms
 
     async def rules(self, space: str) -> list[Rule]:
-        """The rules of a space, in order."""
+        """The rules of a space, ordered by what they are about, then by whose they are."""
         rules = list(filter(None, map(rule_of, await self._settings.of_space(space, ACCESS))))
         return sorted(rules, key=lambda rule: (RULED.index(rule.what), get_args(Whose).index(rule.whose)))
 
     async def check(self, verb: Verb, request: Request) -> Request:
-        """The request, with its author's groups if rules or budgets name groups. Raises UserError if a rule forbids the
-        request, or if the platform does not report the groups."""
-        if not (needed := needs(verb, request)):
+        """The request, with its author's groups filled in if rules or budgets name groups.
+
+        Raises UserError if a rule forbids the request, or if the platform does not report the groups.
+        """
+        if not (rights := needs(verb, request)):
             return request
         rules = await self.rules(request.place.space)
-        named = {rule.of for rule in rules if rule.whose == "group"}
+        group_ids = {rule.of for rule in rules if rule.whose == "group"}
         for row in await self._settings.of_space(request.place.space, BUDGETS):
             budget = budget_of(row)
-            named |= {budget.of} if budget is not None and budget.holder == "group" else set()
+            group_ids |= {budget.of} if budget is not None and budget.holder == "group" else set()
         author = request.author
         admin, groups = author.admin, author.groups or ()
-        if author.groups is None and author.id and (named or (rules and not admin)):
-            stands = await self._standing(request.place, author.id, named)
-            admin, groups = admin or stands.admin, stands.groups
+        if author.groups is None and author.id and (group_ids or (rules and not admin)):
+            standing = await self._standing(request.place, author.id, group_ids)
+            admin, groups = admin or standing.admin, standing.groups
             request = replace(request, author=replace(author, groups=groups))
         # Requests of the process itself, such as those of a watched folder, have no author. Admins could change every
         # rule anyway.
         if admin or not author.id:
             return request
-        for what in needed:
-            of_this = [rule for rule in rules if rule.what == what]
-            rule = decisive(of_this, author.id, groups)
+        for right in rights:
+            of_right = [rule for rule in rules if rule.what == right]
+            rule = decisive(of_right, author.id, groups)
             if rule is not None and not rule.allows:
                 raise UserError(
                     f"access.by_{rule.whose}",
-                    what=partial(values_in, [what]),
+                    what=partial(values_in, [right]),
                     name=rule.name or rule.of,
-                    may=_allowed(of_this),
+                    may=_allowed(of_right),
                 )
         return request
 
@@ -125,12 +129,12 @@ class Access:
 
 def needs(verb: Verb, request: Request) -> list[str]:
     """The rights that the request needs. Stop cards, privacy, help and a person's own settings need none."""
-    needed = [verb.work] if governed(verb) else []
+    rights = [verb.work] if governed(verb) else []
     if verb.background:
-        needed.append(BOOKS)
+        rights.append(BOOKS)
     if verb.turn or verb.speaks or verb.asks_models(request.text, request.options):
-        needed.append(MODELS)
-    return needed
+        rights.append(MODELS)
+    return rights
 
 
 def decisive(rules: Sequence[Rule], person: str, groups: Collection[str]) -> Rule | None:
@@ -142,16 +146,16 @@ def decisive(rules: Sequence[Rule], person: str, groups: Collection[str]) -> Rul
     def order(rule: Rule) -> tuple[int, bool]:
         return get_args(Whose).index(rule.whose), rule.allows
 
-    meant = [
+    applying = [
         rule
         for rule in rules
         if rule.whose == "everyone"
         or (rule.whose == "person" and rule.of == person)
         or (rule.whose == "group" and rule.of in groups)
     ]
-    return min(meant, key=order, default=None)
+    return min(applying, key=order, default=None)
 
 
 def _allowed(rules: Sequence[Rule]) -> str:
-    """The names of the groups that are allowed."""
+    """The names of the groups that the rules allow, "–" if there are none."""
     return ", ".join(rule.name or rule.of for rule in rules if rule.whose == "group" and rule.allows) or "–"

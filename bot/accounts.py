@@ -32,11 +32,11 @@ if TYPE_CHECKING:
 K = TypeVar("K")
 P = TypeVar("P", "Group", "Share")
 
-RECENT = 30
-"""The days of a report without an option."""
+DEFAULT_DAYS = 30
+"""The past days of a report, unless the request names another number."""
 
 NAMED = 20
-"""The most people with a separate line; the others share one."""
+"""The most people with a line of their own; the others share one."""
 
 LEAST = Decimal("0.0001")
 """The smallest amount in dollars that `bot.budget` does not round to zero."""
@@ -99,6 +99,8 @@ class Breakdown:
 
 @dataclass(frozen=True, slots=True)
 class Accounts:
+    """Reads the ledger and the ratings of answers for the `usage` command and for other reports."""
+
     _ledger: Ledger
     _feedback: Feedback
     _names: Names
@@ -119,10 +121,10 @@ class Accounts:
             everybody=request.author.admin,
         )
         place, author = request.place, None if request.author.admin else request.author.id
-        named = await self.called(place, "person", [line.who for line in report.people])
+        names = await self.names_of(place, "person", [line.who for line in report.people])
         report = replace(
             report,
-            people=[replace(line, name=named.get(line.who) or line.who) for line in report.people],
+            people=[replace(line, name=names.get(line.who) or line.who) for line in report.people],
             conversation=await self._ledger.conversation(*place.key, author_id=author),
             cache=self._cache_times.costs(place) if self._cache_times is not None else None,
         )
@@ -134,10 +136,10 @@ class Accounts:
         by = str(request.options.get("by") or "")
         table = ""
         if by:
-            added = list(summed(groups, lambda group: key_of(group, by)).items())
-            added.sort(key=lambda entry: entry[0] if by == "day" else (-usd_of(entry[1]), entry[0]))
-            say, shown = words(request.locale), added[-MOST_ROWS:]
-            names = await self.called(place, by, [key for key, _ in shown])
+            sums = list(summed(groups, lambda group: key_of(group, by)).items())
+            sums.sort(key=lambda entry: entry[0] if by == "day" else (-usd_of(entry[1]), entry[0]))
+            say, shown = words(request.locale), sums[-MOST_ROWS:]
+            names = await self.names_of(place, by, [key for key, _ in shown])
             unknown = say("usage.nameless" if by == "person" else "usage.other_work")
             labels = {key: value_in(say, key) for key, _ in shown} if by == "work" else names
             rows = [(labels.get(key) or key or unknown, spent) for key, spent in shown]
@@ -145,8 +147,8 @@ class Accounts:
             table = _table(f"usage.by_{by}", rows, say, bars=bars) if rows else say("usage.nothing")
         if not request.options.get("csv"):
             return Breakdown(table, "")
-        people = await self.called(place, "person", [group.author_id for group in groups])
-        channels = await self.called(place, "channel", [group.channel for group in groups])
+        people = await self.names_of(place, "person", [group.author_id for group in groups])
+        channels = await self.names_of(place, "channel", [group.channel for group in groups])
         return Breakdown(table, _csv(groups, people, channels))
 
     async def groups(self, request: Request) -> list[Group]:
@@ -155,33 +157,35 @@ class Accounts:
         author = None if request.author.admin else request.author.id
         return await self._ledger.groups(request.place.space, since, author_id=author)
 
-    async def called(self, place: Place, by: str, ids: Sequence[str]) -> dict[str, str]:
-        """The names of people or channels by their ids, without those that have none."""
-        look = {"person": self._names.person, "channel": self._names.channel}.get(by)
-        if look is None:
+    async def names_of(self, place: Place, by: str, ids: Sequence[str]) -> dict[str, str]:
+        """The names of people or channels by their ids; empty if `by` is neither "person" nor "channel"."""
+        name_of = {"person": self._names.person, "channel": self._names.channel}.get(by)
+        if name_of is None:
             return {}
-        once = list(dict.fromkeys(ids))[:LOOKED_UP]
-        return dict(zip(once, await asyncio.gather(*(look(place, id) for id in once)), strict=True))
+        unique = list(dict.fromkeys(ids))[:LOOKED_UP]
+        return dict(zip(unique, await asyncio.gather(*(name_of(place, id) for id in unique)), strict=True))
 
-    async def report(self, space: str, author: str, *, days: int = RECENT, everybody: bool = False) -> Report:
+    async def report(
+        self, space: str, author: str, *, days: int = DEFAULT_DAYS, everybody: bool = False
+    ) -> Report:
         """What `author` or everybody in the space has spent; people's names are not filled in yet."""
         now = datetime.now(UTC)
         since = now - timedelta(days=days)
         shares = await self._ledger.shares(space, since, author_id=None if everybody else author)
-        people = _added(shares, lambda share: share.author_id)
+        people = _sorted_sums(shares, lambda share: share.author_id)
         capped, tokens = await self._ledger.spent(space, now - timedelta(days=self._settings.space_days))
-        judged = await self._feedback.count(space, since)
+        rated = await self._feedback.count(space, since)
         return Report(
             days=days,
             everybody=everybody,
             people=[Line(person, "", spent) for person, spent in people[:NAMED]],
             others=len(people[NAMED:]),
-            works=[Line(work, work, spent) for work, spent in _added(shares, lambda share: share.work)],
+            works=[Line(work, work, spent) for work, spent in _sorted_sums(shares, lambda share: share.work)],
             whole=_sum([share.totals for share in shares]),
             capped=capped,
             capped_tokens=tokens,
-            up=judged["up"],
-            down=judged["down"],
+            up=rated["up"],
+            down=rated["down"],
         )
 
 
@@ -222,8 +226,8 @@ def _csv(groups: Sequence[Group], people: Mapping[str, str], channels: Mapping[s
     writer.writerow(["day", "person", "person_name", "work", "model", "channel", "channel_name", *names])
     for group in groups:
         person, channel = group.author_id, group.channel
-        whose, where = people.get(person, ""), channels.get(channel, "")
-        texts = (group.day, person, whose, group.work, group.model, channel, where)
+        person_name, channel_name = people.get(person, ""), channels.get(channel, "")
+        texts = (group.day, person, person_name, group.work, group.model, channel, channel_name)
         cells = [f"'{text}" if text.startswith(("=", "+", "-", "@")) else text for text in texts]
         writer.writerow([*cells, *(getattr(group.totals, name) for name in names)])
     return file.getvalue()
@@ -249,29 +253,29 @@ def _cache(costs: CacheCosts, say: Words) -> str:
 
 
 def _people(report: Report, say: Words, asker: str) -> str:
-    rows = [(_called(line, asker, say), line.spent) for line in report.people]
+    rows = [(_shown_name(line, asker, say), line.spent) for line in report.people]
     if report.others:
-        rest = _less(report.whole, _sum([line.spent for line in report.people]))
-        rows.append((say("usage.others", n=report.others), rest))
+        others = _difference(report.whole, _sum([line.spent for line in report.people]))
+        rows.append((say("usage.others", n=report.others), others))
     if len(rows) > 1:
         rows.append((say("usage.whole"), report.whole))
     return _table("usage.by_person", rows, say)
 
 
-def _called(line: Line, asker: str, say: Words) -> str:
+def _shown_name(line: Line, asker: str, say: Words) -> str:
     """The name to show for a line, also for a person whose data were deleted."""
     return say("usage.you") if line.who == asker else line.name or say("usage.nameless")
 
 
 def _table(header: str, rows: Sequence[tuple[str, Totals]], say: Words, *, bars: bool = False) -> str:
-    most = max((usd_of(spent) for _, spent in rows), default=Decimal(0))
-    bars = bars and most > 0
+    most_usd = max((usd_of(spent) for _, spent in rows), default=Decimal(0))
+    bars = bars and most_usd > 0
     lines = [say(header) + "  |" * bars, "|---|--:|--:|--:|--:|" + "---|" * bars]
     for name, spent in rows:
         read = spent.input_tokens + spent.cache_read_tokens + spent.cache_write_tokens
         figures = [_figure(n, say) for n in (spent.calls, read, spent.output_tokens)]
         cells = [harmless(name[:NAME_CHARS]), *figures, _cost(spent, say)]
-        cells += [BAR * int(-(-BAR_CELLS * usd_of(spent) // most))] if bars else []
+        cells += [BAR * int(-(-BAR_CELLS * usd_of(spent) // most_usd))] if bars else []
         lines.append("| " + " | ".join(cells) + " |")
     return "\n".join(lines)
 
@@ -285,8 +289,8 @@ def _notes(report: Report, say: Words) -> list[str]:
         notes.append(say("usage.reserved", n=report.whole.reserved_calls))
     if not report.everybody:
         notes.append(say("usage.own"))
-    judged = report.up or report.down
-    notes.append(say("usage.judged" if judged else "usage.not_judged", up=report.up, down=report.down))
+    rated = report.up or report.down
+    notes.append(say("usage.judged" if rated else "usage.not_judged", up=report.up, down=report.down))
     return notes
 
 
@@ -302,11 +306,10 @@ def _caps(report: Report, settings: BudgetConfig, say: Words) -> list[str]:
     if settings.space_usd is None:
         return caps if settings.space_tokens is not None else [*caps, say("usage.no_space_cap")]
     cap = Decimal(str(settings.space_usd))
-    remaining = max(cap - report.capped, Decimal(0))
     sums = {
         "cap": _dollars(cap, say),
         "spent": _dollars(report.capped, say),
-        "left": _dollars(remaining, say),
+        "left": _dollars(max(cap - report.capped, Decimal(0)), say),
     }
     return [*caps, say("usage.space_cap", days=settings.space_days, **sums)]
 
@@ -335,7 +338,7 @@ def _figure(n: int, say: Words) -> str:
     return grouped.replace(",", ".") if say.locale == "pt-BR" else grouped
 
 
-def _added(shares: Sequence[Share], by: Callable[[Share], str]) -> list[tuple[str, Totals]]:
+def _sorted_sums(shares: Sequence[Share], by: Callable[[Share], str]) -> list[tuple[str, Totals]]:
     """The shares added up by the key that `by` returns, the most expensive first."""
     return sorted(
         summed(shares, by).items(), key=lambda entry: (-usd_of(entry[1]), -entry[1].calls, entry[0])
@@ -345,11 +348,11 @@ def _added(shares: Sequence[Share], by: Callable[[Share], str]) -> list[tuple[st
 def days_of(request: Request) -> int:
     """The number of past days that the request asks for."""
     days = request.options.get("days")
-    return min(days, MOST_DAYS) if isinstance(days, int) else RECENT
+    return min(days, MOST_DAYS) if isinstance(days, int) else DEFAULT_DAYS
 
 
 def key_of(group: Group, by: str) -> str:
-    """The key under which a group is counted in a table by this."""
+    """What the group is counted under in a table by `by`: its day, person, work, model or channel."""
     return str(getattr(group, "author_id" if by == "person" else by))
 
 
@@ -358,12 +361,14 @@ def summed(parts: Sequence[P], key: Callable[[P], K]) -> dict[K, Totals]:
     sums: dict[K, list[Totals]] = {}
     for part in parts:
         sums.setdefault(key(part), []).append(part.totals)
-    return {of: _sum(totals) for of, totals in sums.items()}
+    return {shared_key: _sum(totals) for shared_key, totals in sums.items()}
 
 
 def _sum(totals: Sequence[Totals]) -> Totals:
+    """The sum of each field."""
     return Totals(*(sum(getattr(part, field.name) for part in totals) for field in fields(Totals)))
 
 
-def _less(whole: Totals, part: Totals) -> Totals:
+def _difference(whole: Totals, part: Totals) -> Totals:
+    """Each field of `whole` less that of `part`."""
     return Totals(*(getattr(whole, field.name) - getattr(part, field.name) for field in fields(Totals)))

@@ -29,16 +29,16 @@ Holder: TypeAlias = Literal["person", "group", "each", "channel", "space"]
 """Whose usage a budget limits: one person's, each group member's, each person's, a channel's or a space's."""
 Unit: TypeAlias = Literal["usd", "tokens"]
 Shown: TypeAlias = "Callable[[Words], str]"
-"""An amount, which the words are passed to in which people read it."""
+"""A function that writes an amount in the language of the words passed to it."""
 PERIODS: Final[tuple[Per, ...]] = ("day", "month")
 UNITS: Final[tuple[Unit, ...]] = get_args(Unit)
 MOST: Final = 200
-"""The most budgets of a space; every model call reads them all."""
+"""The most budgets that a space may have; every model call reads them all."""
 _AMOUNT: Final = re.compile(
     r"(?:US)?\$?\s*(\d{1,12}(?:\.\d{1,4})?)\s*(\$|usd|dollars?|dólar(?:es)?|tokens?)?", re.IGNORECASE
 )
 WARNED_AT: Final = Decimal("0.8")
-"""The part of a budget after whose use people get a warning."""
+"""The used part of a budget at which people are warned."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,10 +67,12 @@ class SetBudget:
 
 
 def setting_of(holder: Holder, of: str, per: Per, unit: Unit) -> str:
+    """The name of the setting that stores the budget: "budgets.<holder>.<id>.<per>.<unit>"."""
     return f"{BUDGETS}{holder}.{of}.{per}.{unit}"
 
 
 def shown(amount: Decimal, unit: Unit) -> Shown:
+    """The amount as a function of the reader's words."""
     return partial(amount_in, amount, unit)
 
 
@@ -119,10 +121,10 @@ class Budgets:
         self._ledger = ledger
 
     async def all(self, space: str) -> list[SetBudget]:
-        """The budgets of a space, in order."""
-        found = filter(None, map(budget_of, await self._settings.of_space(space, BUDGETS)))
+        """The budgets of a space, ordered by holder, name and setting."""
+        budgets = filter(None, map(budget_of, await self._settings.of_space(space, BUDGETS)))
         order = get_args(Holder)
-        return sorted(found, key=lambda budget: (order.index(budget.holder), budget.name, budget.setting))
+        return sorted(budgets, key=lambda budget: (order.index(budget.holder), budget.name, budget.setting))
 
     async def of(self, request: Request) -> list[Allowance]:
         """The allowances of the request's author, its channel and its space; an empty list for an admin if admins are
@@ -145,7 +147,7 @@ class Budgets:
             )
             for per in PERIODS
             for unit in UNITS
-            for budget in _holding([b for b in budgets if (b.per, b.unit) == (per, unit)], request)
+            for budget in _applying([b for b in budgets if (b.per, b.unit) == (per, unit)], request)
         ]
 
     async def check(self, request: Request) -> None:
@@ -197,18 +199,20 @@ class Budgets:
             notes.append(AdminNote(f"budget.most_{allowance.kind}", values, channels, row.author_id))
         return notes
 
-    async def _first(self, request: Request, allowance: Allowance, unit: Unit, told: str = "") -> bool:
-        """Whether this run is the first to warn about the allowance in its period; `told` says who is warned."""
+    async def _first(self, request: Request, allowance: Allowance, unit: Unit, audience: str = "") -> bool:
+        """Whether this run is the first to warn about the allowance in its period.
+
+        `audience` is "admins." for a note to admins, "" for a warning to the request's author.
+        """
         store, space = self._settings.store, request.place.space
         scope = allowance.whose
-        name = f"{TOLD}{told}{allowance.per}.{unit}"
+        name = f"{TOLD}{audience}{allowance.per}.{unit}"
         stamp = f"{allowance.since:%Y-%m-%d}"
         if await store.add(space, f"{name}.{stamp}", request.id, "", scope, allowance.of):
             earlier = await store.named(space, [], [f"{name}."])
-            old = [r.name for r in earlier if (r.scope, r.of) == (scope, allowance.of)]
-            gone = [old_name for old_name in old if old_name != f"{name}.{stamp}"]
-            if gone:
-                await store.reset_all(space, gone, "", scope, allowance.of)
+            warnings = {row.name for row in earlier if (row.scope, row.of) == (scope, allowance.of)}
+            if expired := sorted(warnings - {f"{name}.{stamp}"}):
+                await store.reset_all(space, expired, "", scope, allowance.of)
             return True
         row = await store.get(space, f"{name}.{stamp}", scope, allowance.of)
         return row is not None and row.value == request.id  # shown again after a crash
@@ -220,26 +224,23 @@ class Budgets:
     async def _since(self, place: Place) -> dict[Per, datetime]:
         """When the current day and month began, in the space's time zone."""
         rows = await self._settings.nearest(replace(place, channel="", thread=""), "", TIMEZONE)
-        named = rows[0].value if rows else "UTC"
-        midnight = datetime.now(zone_of(named)).replace(hour=0, minute=0, second=0, microsecond=0)
+        zone = rows[0].value if rows else "UTC"
+        midnight = datetime.now(zone_of(zone)).replace(hour=0, minute=0, second=0, microsecond=0)
         return {"day": midnight.astimezone(UTC), "month": midnight.replace(day=1).astimezone(UTC)}
 
 
-def _holding(budgets: Sequence[SetBudget], request: Request) -> list[SetBudget]:
-    """Those of the budgets (of one period and unit) that apply: the person's own, otherwise the largest of their
-    groups', otherwise each person's; also the channel's and the space's."""
+def _applying(budgets: Sequence[SetBudget], request: Request) -> list[SetBudget]:
+    """Those of the budgets (of one period and unit) that apply to the request.
+
+    These are the person's own, otherwise the largest of their groups', otherwise each person's; also the channel's and
+    the space's.
+    """
     groups = request.author.groups or ()
     own = [b for b in budgets if b.holder == "person" and b.of == request.author.id]
-    theirs = [b for b in budgets if b.holder == "group" and b.of in groups]
-    each = [b for b in budgets if b.holder == "each"]
-    persons = own or sorted(theirs, key=lambda b: -b.amount)[:1] or each
-    shared = [b for b in budgets if b.holder == "space"]
-    return [
-        *persons,
-        *(
-            b
-            for b in budgets
-            if b.holder == "channel" and b.of == (request.asked_in or request.place).channel
-        ),
-        *shared,
-    ]
+    of_groups = [b for b in budgets if b.holder == "group" and b.of in groups]
+    of_everyone = [b for b in budgets if b.holder == "each"]
+    personal = own or sorted(of_groups, key=lambda b: -b.amount)[:1] or of_everyone
+    channel = (request.asked_in or request.place).channel
+    of_channel = [b for b in budgets if b.holder == "channel" and b.of == channel]
+    of_space = [b for b in budgets if b.holder == "space"]
+    return [*personal, *of_channel, *of_space]

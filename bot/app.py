@@ -275,8 +275,8 @@ class App:
             await self._engine.purge()
             self.resources.missing_vectors.start(self._has_jobs)
             self._kept_days.start()
-            begun = [await service.start(unfinished) for service in self._services]
-        return unfinished + [request for requests in begun for request in requests]
+            started = [await service.start(unfinished) for service in self._services]
+        return unfinished + [request for requests in started for request in requests]
 
     async def _has_jobs(self, space: str) -> bool:
         return bool(await self.resources.jobs.runs(space, commands.JOBS))
@@ -303,9 +303,9 @@ class App:
 
     async def settled(self, place: Place, work: str, verbs: Collection[str]) -> None:
         """Wait for the answer of the current run in this place, if it is of one of these verbs."""
-        going = await self.runs.called(place)
-        if going is not None and going.work == work and going.verb in verbs:
-            await self.runs.ended(going.id)
+        live = await self.runs.called(place)
+        if live is not None and live.work == work and live.verb in verbs:
+            await self.runs.ended(live.id)
 
     async def stop_run(self, space: str, run: str) -> int:
         """Stop one run; returns 0 if it has ended or belongs to another space."""

@@ -30,17 +30,17 @@ QUOTATION: Final = "xquote"
 """Replaces words in quotation marks."""
 _PRIOR: Final[dict[Verdict, float]] = {"yes": 0.5, "likely": 0.25, "unsure": 0.0, "no": -0.25}
 """How much each verdict adds to the score of a message's meaning."""
-_MARKED: Final = 0.125
-"""The same for "unsure" with a question mark."""
-_END: Final = 1_500
+_QUESTION_MARK: Final = 0.125
+"""What "unsure" adds instead if the message has a question mark."""
+_END_CHARS: Final = 1_500
 """How many characters are read of each end of a long message."""
 
 # Pasted and quoted text, and actions in a role play, are not part of the question.
-_QUOTED = re.compile(
+_PASTED = re.compile(
     r"```.*?(?:```|\Z)|`[^`\n]*`|^[ \t]*>[^\n]*$|^[ \t]*\*[^*\n]+\*[ \t]*$",
     re.DOTALL | re.MULTILINE,
 )
-_SAID = re.compile(r"[\"“][^\"”\n]*[\"”]")
+_QUOTATION = re.compile(r"[\"“][^\"”\n]*[\"”]")
 _IGNORED = re.compile(r"https?://\S+|<a?:\w{1,40}:\d{1,25}>|:[a-z_]\w{1,40}:|[*_~]{2,}")
 _MENTION = re.compile(r"<[@#][!&]?\w{1,40}(?:\|[^<>\n]{0,80})?>|(?<!\w)@\w{1,40}")
 _ASIDE = re.compile(r"\b(?:and|e|with|com)(?: [oa])?\s*$")
@@ -62,18 +62,20 @@ def asks(text: str, *, mentions_people: bool = False, replies: bool = False) -> 
     """Whether the message asks the bot. `mentions_people`: it mentions others than the bot; `replies`: it answers
     another person.
     """
-    own = _own(text)
-    whole = plain(own)
-    public = bool(words.FOR_ANYBODY.search(whole) or words.NAMES_THE_BOT.search(whole))
-    if words.DROPPED.search(whole) or (not public and (replies or (mentions_people and _addressed(own)))):
+    own_words = _own_words(text)
+    plain_text = plain(own_words)
+    to_anybody = bool(words.FOR_ANYBODY.search(plain_text) or words.NAMES_THE_BOT.search(plain_text))
+    if words.DROPPED.search(plain_text) or (
+        not to_anybody and (replies or (mentions_people and _addressed(own_words)))
+    ):
         return "no"
     verdicts: set[Verdict] = set()
-    before = ""
-    for match in _SENTENCE.finditer(_MENTION.sub("name", own)):
-        verdicts.add(_sentence(match[1], "?" in match[2], before))
+    previous = ""
+    for match in _SENTENCE.finditer(_MENTION.sub("name", own_words)):
+        verdicts.add(_sentence(match[1], "?" in match[2], previous))
         if "yes" in verdicts:
             return "yes"
-        before = plain(match[1])
+        previous = plain(match[1])
     verdict: Verdict
     for verdict in ("likely", "unsure"):
         if verdict in verdicts:
@@ -83,10 +85,10 @@ def asks(text: str, *, mentions_people: bool = False, replies: bool = False) -> 
 
 def weighed(verdict: Verdict, text: str, score: float) -> Verdict:
     """The verdict combined with the score of the message's meaning (`bot.asking_head`)."""
-    if not plain(_own(text)):
+    if not plain(_own_words(text)):
         return "no"
-    marked = verdict == "unsure" and "?" in text
-    if score + (_MARKED if marked else _PRIOR[verdict]) <= 0:
+    questioned = verdict == "unsure" and "?" in text
+    if score + (_QUESTION_MARK if questioned else _PRIOR[verdict]) <= 0:
         return "no"
     return "yes" if verdict == "yes" else "likely"
 
@@ -104,7 +106,7 @@ class AsksReply:
 
 
 class Overhearing:
-    """Replaces a run for a single model call: nothing of it is stored except its cost."""
+    """Stands in for a run in a single model call, of which nothing is stored except its cost."""
 
     def __init__(self, request: Request) -> None:
         self.request = request
@@ -125,7 +127,7 @@ async def verdict_on(
         return verdict
     from bot.asking_head import score
 
-    return weighed(verdict, text, await asyncio.to_thread(score, encoder, _ends(text)))
+    return weighed(verdict, text, await asyncio.to_thread(score, encoder, _shortened(text)))
 
 
 async def asks_with_model(
@@ -153,7 +155,7 @@ async def asks_with_model(
     capabilities = models.capabilities("extractor")
     if capabilities is None or capabilities.demo:
         return by_words(verdict, text)
-    system, user = wording.fill(talk=untrusted.data(_ends(text)))
+    system, user = wording.fill(talk=untrusted.data(_shortened(text)))
     prompt = Prompt(system, (Message("user", user),), max_tokens=room(10, "low"), temperature=0, effort="low")
     try:
         return (await models.json(run, "extractor", "asks", prompt, AsksReply)).asks_bot == "yes"
@@ -161,67 +163,71 @@ async def asks_with_model(
         return by_words(verdict, text)
 
 
-def _own(text: str) -> str:
-    """The text without links and pasted text."""
-    return _IGNORED.sub(" ", _SAID.sub(f" {QUOTATION} ", _QUOTED.sub(" ", _ends(text))))
+def _own_words(text: str) -> str:
+    """The author's own words: the text without links, emoji, code, quotations and actions of a role play."""
+    return _IGNORED.sub(" ", _QUOTATION.sub(f" {QUOTATION} ", _PASTED.sub(" ", _shortened(text))))
 
 
-def _ends(text: str) -> str:
+def _shortened(text: str) -> str:
     """The text, or the beginning and the end of a long one."""
-    return text if len(text) <= 2 * _END else f"{text[:_END]}\n{text[-_END:]}"
+    return text if len(text) <= 2 * _END_CHARS else f"{text[:_END_CHARS]}\n{text[-_END_CHARS:]}"
 
 
-def _addressed(own: str) -> bool:
+def _addressed(own_words: str) -> bool:
     """Whether the message addresses a person by name; "Ana and I want to know …" does not."""
-    named = _MENTION.search(own)
-    if named is None:
+    mention = _MENTION.search(own_words)
+    if mention is None:
         return True
-    aside = _ASIDE.search(own[: named.start()].casefold()) is not None
-    return not aside and own[named.end() :].split()[:1] not in (["and"], ["e"])
+    is_aside = _ASIDE.search(own_words[: mention.start()].casefold()) is not None
+    return not is_aside and own_words[mention.end() :].split()[:1] not in (["and"], ["e"])
 
 
-def _sentence(raw: str, marked: bool, before: str) -> Verdict:
-    """The verdict on one sentence. `marked`: it has a question mark; `before`: the words of the sentence before it."""
-    said = plain(raw)
-    whole = _unopened(said)
-    parts = [_unopened(plain(clause)) for clause in _CLAUSE.split(raw)]
-    if marked and (words.TAG.fullmatch(said) or words.TAG.fullmatch(whole)):
-        return "unsure" if before.count(" ") > 2 else "no"
-    either = said.endswith(words.YES_OR_NO)
-    if not whole or (not either and any(map(words.CHATTER.fullmatch, (whole, parts[-1])))):
+def _sentence(raw: str, questioned: bool, previous: str) -> Verdict:
+    """The verdict on one sentence. `questioned`: it ends in a question mark; `previous`: the words of the sentence
+    before it, as `plain`.
+    """
+    sentence = plain(raw)
+    statement = _without_opening(sentence)
+    parts = [_without_opening(plain(clause)) for clause in _CLAUSE.split(raw)]
+    if questioned and (words.TAG.fullmatch(sentence) or words.TAG.fullmatch(statement)):
+        return "unsure" if previous.count(" ") > 2 else "no"
+    yes_or_no = sentence.endswith(words.YES_OR_NO)
+    if not statement or (not yes_or_no and any(map(words.CHATTER.fullmatch, (statement, parts[-1])))):
         return "no"
-    clauses = [whole, *(part for part in parts if part and not words.CHATTER.fullmatch(part))]
-    if words.FOR_ANYBODY.search(whole):
+    clauses = [statement, *(part for part in parts if part and not words.CHATTER.fullmatch(part))]
+    if words.FOR_ANYBODY.search(statement):
         return "yes"
     # The text to work on comes after a colon.
-    told = _unopened(plain(raw.partition(":")[0])) if words.REQUEST.match(whole) else whole
-    social = words.SOCIAL.search(told) is not None and words.TAUGHT.search(told) is None
+    request = _without_opening(plain(raw.partition(":")[0])) if words.REQUEST.match(statement) else statement
+    social = words.SOCIAL.search(request) is not None and words.TAUGHT.search(request) is None
     if (
         social
         or _NAMED.match(raw)
-        or words.TO_A_PERSON.search(whole)
+        or words.TO_A_PERSON.search(statement)
         or any(map(words.SMALL_TALK.match, clauses))
     ):
         return "no"
-    if either or words.ANNOUNCED.match(said) or words.EITHER.search(whole):
+    if yes_or_no or words.ANNOUNCED.match(sentence) or words.EITHER.search(statement):
         return "yes"
     shapes = (words.REQUEST, words.NEED, words.INTERROGATIVE)
     if any(shape.match(clause) for clause in clauses for shape in shapes):
         return "likely"
-    if (words.SOUGHT.match(whole) or words.GOES_ON.match(said)) and not words.STATES.search(whole):
+    if (words.SOUGHT.match(statement) or words.GOES_ON.match(sentence)) and not words.STATES.search(
+        statement
+    ):
         return "likely"
-    if words.IN_THE_MIDDLE.search(whole) and (marked or _CONDITION.match(whole)):
+    if words.IN_THE_MIDDLE.search(statement) and (questioned or _CONDITION.match(statement)):
         return "likely"
-    if words.IN_PLACE.match(whole) or words.ASKED_FOR.match(said):
+    if words.IN_PLACE.match(statement) or words.ASKED_FOR.match(sentence):
         return "likely"
-    stated = words.STATED.fullmatch(whole) is not None
-    if stated and " ou " in whole:
+    stated = words.STATED.fullmatch(statement) is not None
+    if stated and " ou " in statement:
         return "likely"
-    return "unsure" if marked or stated else "no"
+    return "unsure" if questioned or stated else "no"
 
 
-def _unopened(said: str) -> str:
+def _without_opening(sentence: str) -> str:
     """The words without greetings and fillers at their beginning."""
-    while said and (match := words.OPENING.match(said)) is not None:
-        said = said[match.end() :].lstrip()
-    return said
+    while sentence and (match := words.OPENING.match(sentence)) is not None:
+        sentence = sentence[match.end() :].lstrip()
+    return sentence

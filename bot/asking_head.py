@@ -36,8 +36,10 @@ def score(encoder: Encoder, text: str) -> float:
 
 
 def odds(weights: Mapping[str, Floats], states: Floats) -> float:
-    """The networks' mean. `weights` has `project` (networks, inputs, width), `shift` (networks, 1, width), `attend`
-    (networks, width, heads), `out` (networks, heads + 1, width) and `bias` (networks); `states` is (tokens, inputs).
+    """The mean of the networks' log-odds.
+
+    `weights` has `project` (networks, inputs, width), `shift` (networks, 1, width), `attend` (networks, width, heads),
+    `out` (networks, heads + 1, width) and `bias` (networks); `states` is (tokens, inputs).
     """
     import numpy as np
 

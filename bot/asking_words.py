@@ -39,26 +39,27 @@ _SHORTENED: Final = (
     ("'d", " would"),
 )
 _WORD = re.compile(r"\w+")
-_LONGEST: Final = 40  # letters; longer words are cut
+_WORD_CHARS: Final = 40
+"""The most letters that are read of a word."""
 
 
 def plain(text: str) -> str:
     """The text's words in the form that the patterns here expect."""
     text = text.casefold().replace("’", "'")
     if "'" in text:
-        for short, written in _SHORTENED:
-            text = text.replace(short, written)
-    words = " ".join(_SPELT.get(word, word[:_LONGEST]) for word in _WORD.findall(text)).replace("_", " ")
+        for short, full in _SHORTENED:
+            text = text.replace(short, full)
+    words = " ".join(_SPELT.get(word, word[:_WORD_CHARS]) for word in _WORD.findall(text)).replace("_", " ")
     return "".join(c for c in unicodedata.normalize("NFKD", words) if not unicodedata.combining(c))
 
 
-def _of(pattern: str, *, anywhere: bool = False) -> re.Pattern[str]:
+def _words_pattern(pattern: str, *, anywhere: bool = False) -> re.Pattern[str]:
     """A pattern of whole words, written on several lines."""
     joined = "".join(line.strip() for line in pattern.splitlines())
     return re.compile(rf"{'' if anywhere else '^'}\b(?:{joined})(?!\w)")
 
 
-OPENING = _of(r"""
+OPENING = _words_pattern(r"""
     hi+|hello|hey+a?|yo|hiya|greetings|good (?:morning|evening|afternoon|night|day)|all|folks|guys|everyone
     |team
     |there|friends|gm|thanks?(?: you)?(?: so much| a lot)?|thx|ty|tysm|cheers|please|ok|okay|k|so+|well
@@ -77,13 +78,13 @@ OPENING = _of(r"""
 """)
 """Greetings, thanks and fillers before a sentence."""
 
-ANNOUNCED = _of(r"""
+ANNOUNCED = _words_pattern(r"""
     (?:\w+ ){0,3}question(?! is| was| for)(?: \w+){3,}
     |(?:tenho )?(?:uma |so uma |outra )?(?:duvida|pergunta)(?! eh)(?: \w+){3,}
 """)
 """Sentences that announce a question."""
 
-SOCIAL = _of(
+SOCIAL = _words_pattern(
     r"""
     tonight|tomorrow|today|whose turn|(?:vez|turno) de (?:quem|fazer|trazer|levar|pagar|lavar|limpar)
     |de quem eh a vez
@@ -109,7 +110,7 @@ SOCIAL = _of(
 )
 """What people ask among themselves: when they meet, who comes, what they bring."""
 
-TAUGHT = _of(
+TAUGHT = _words_pattern(
     r"""
     assignments?|exams?|midterm|homework|lessons?|lectures?|modules?|due|deadline|syllabus|courses?
     |provas?|entrega|trabalhos?|aulas?|cursos?|modulos?
@@ -118,7 +119,7 @@ TAUGHT = _of(
 )
 """With these words, a day or an hour concerns the course."""
 
-TO_A_PERSON = _of(
+TO_A_PERSON = _words_pattern(
     r"""
     (?:did|have|were|had|will|aren t|are not|do not) you|(?:are|were) you
     (?! able| allowed| considered| supposed| required| still| prone| hidden| surprised)
@@ -138,7 +139,7 @@ TO_A_PERSON = _of(
     anywhere=True,
 )
 
-SMALL_TALK = _of(r"""
+SMALL_TALK = _words_pattern(r"""
     how (?:is (?:it going|everyone|life|everything)|are (?:you|things|we)|was|have you|goes it|did (?:we
     |it go|that go)
     |rude|nice|cute|sweet|sad|dare|funny|lovely|so|hard can|about (?:we|no|you|that)|many times do i)
@@ -207,7 +208,7 @@ SMALL_TALK = _of(r"""
     |algum\w+ novidade|onde (?:ha|voces?)
 """)
 
-CHATTER = _of(r"""
+CHATTER = _words_pattern(r"""
     (?:wait |oh )?what|huh|really|seriously|right|same|sure|ok(?:ay)?|yes|no|why(?: not| me)?|how so
     |where(?: from)?
     |who|when|wtf|you|fair enough|good|anyone|say what|for real|no way|is it|are you sure(?: about that)?
@@ -223,7 +224,7 @@ CHATTER = _of(r"""
 """)
 """Whole sentences that do not ask the bot: they ask nothing, or only the previous speaker."""
 
-TAG = _of(r"""
+TAG = _words_pattern(r"""
     (?:is (?:that|this) )?(?:right|allowed|true|correct|legal|possible)|what now|now what|all of (?:them|it)
     |does it|can (?:he|she|i)
     |pode|procede|vale|certo|confere|eh (?:verdade|isso)|todos|e agora|agora|como fica|o que (?:eu )?faco
@@ -231,12 +232,12 @@ TAG = _of(r"""
 """)
 """What turns the sentence before it into a question."""
 
-DROPPED = _of(
+DROPPED = _words_pattern(
     r"nvm|never ?mind|forget (?:it|about it)|found it|esquece|deixa (?:para la|quieto|achei)|ja achei",
     anywhere=True,
 )
 
-FOR_ANYBODY = _of(
+FOR_ANYBODY = _words_pattern(
     r"""
     anyone (?:\w+ ){0,2}?(?:knows?|remembers?|explains?|tell|remind|help|show|point|clarify|confirm|tried
     |figured
@@ -248,7 +249,7 @@ FOR_ANYBODY = _of(
     anywhere=True,
 )
 
-INTERROGATIVE = _of(r"""
+INTERROGATIVE = _words_pattern(r"""
     (?:what|how) (?:is|are|was|were|does|do|did|can|could|should|would|will|has|if|about|happens|counts
     |happened
     |changed|makes)|what exactly \w+|what (?:even|really|actually|else|all) (?:is|are|does|do|was|were|did
@@ -308,7 +309,7 @@ INTERROGATIVE = _of(r"""
 """)
 """The beginnings of questions, with and without their mark."""
 
-IN_THE_MIDDLE = _of(
+IN_THE_MIDDLE = _words_pattern(
     r"""
     (?:do|does|can|could|should|am) (?:i|it|you|they|the) \w+|(?:is|are) (?:it|they|there) \w+
     |which \w+ \w+ (?:does|do|is)
@@ -320,14 +321,14 @@ IN_THE_MIDDLE = _of(
 )
 """A question after "if", "when" and the like."""
 
-EITHER = _of(
+EITHER = _words_pattern(
     r"""
     (?:or|ou) (?:not|just|only|is it|does it|do i|nao|so|tem|sao|fica|precisa|pode)(?: \w+){0,4}$
     |(?:fica|usa|vale|eh|rola|soma|conta) (?:\w+ ){1,6}ou \w+(?: \w+){0,4}$
     """,
     anywhere=True,
 )
-IN_PLACE = _of(r"""
+IN_PLACE = _words_pattern(r"""
     (?!eu|nao|nem|sei|ja|so|a gente|vamos|quero|queria|lembr\w+|adivinh\w+|estou|esqueci|depende|tanto|quem
     |voces?|el[ea]s?)
     (?:\w+ ){1,4}(?:vale|valem|tem|custa|pesa|dura|da|dao|ganha|usa|fica|cai|precisa|soma|eh|sao|leva|estao
@@ -340,16 +341,16 @@ IN_PLACE = _of(r"""
 """)
 """Portuguese questions whose question word is not at the beginning, and choices of two."""
 YES_OR_NO = ("yes or no", "sim ou nao")
-GOES_ON = _of(r"(?:\w+ ){0,2}e (?:se (?!a gente|eu|voce)|os? |as? |no |na )\w+(?: \w+){0,5}$")
+GOES_ON = _words_pattern(r"(?:\w+ ){0,2}e (?:se (?!a gente|eu|voce)|os? |as? |no |na )\w+(?: \w+){0,5}$")
 """Half a question that continues the one before it, in Portuguese."""
-STATED = _of(r"""
+STATED = _words_pattern(r"""
     (?!sim|nao|voces?|el[ea]s?|a gente|acho|pelo|isso|esse|essa|quem|eu|que|se|como|quando|hoje|mas|so|ja
     |tudo|aqui|agora)
     (?:\w+ ){1,5}(?:pode|consegue|precisa|conta|vale|serve|acumula|funciona|tem|usa|sabe|eh) (?:\w+ ){0,5}\w+
 """)
 """Portuguese sentences that may be statements or questions."""
 
-REQUEST = _of(r"""
+REQUEST = _words_pattern(r"""
     (?:(?:can|could|would|will) (?:you
     |anyone)(?: please)? |please |let me |i (?:would |need |want )?(?:you )?(?:to |like to )){0,3}
     (?:explain|define|describe|summari[sz]e|summary of|recap|translate|compare|rewrite|rephrase|shorten
@@ -388,7 +389,7 @@ REQUEST = _of(r"""
     |minha) \w+|socorro \w+|deixa (?:a|o|as|os) (?:\w+ ){2,}mais|roll \d*d\d+
 """)
 
-NEED = _of(r"""
+NEED = _words_pattern(r"""
     (?:i |we |(?:i )?am |me and \w+ ){0,3}(?:just |still |really |kinda |a bit |so ){0,3}(?:(?:do|can|could
     |did) not (?:really |quite )?
     (?:understand|get|find|figure|remember|work out|tell (?:if|which|whether))(?! people| it$| you| that$
@@ -423,7 +424,7 @@ NEED = _of(r"""
     |procurando (?!um grupo|mesa|jogador)\w+|tentando (?:\w+ ){1,9}mas \w+
 """)
 
-SOUGHT = _of(r"""
+SOUGHT = _words_pattern(r"""
     (?!no|not|good|great|bad|my|our|this|that|new|here)(?:\w+ ){0,2}(?:costs?|prices?|range|damage|weight
     |synonyms?|antonyms?|pronunciation|translation|mnemonics?|timeline|recap|backstory|questions?|exercises?
     |flashcards|title
@@ -445,14 +446,14 @@ SOUGHT = _of(r"""
 """)
 """Phrases without a verb that name what is wanted."""
 
-ASKED_FOR = _of(r"""
+ASKED_FOR = _words_pattern(r"""
     (?!no|not|yes|yeah|ok|me|more|sim|nao|mais|eu)(?:\w+ ){1,5}(?:for|of|on|about|from|between|sobre|de|do|da
     |para|entre|com)
     (?: \w+){1,5} (?:please|por favor)$
 """)
 """Phrases without a verb that end in a "please"."""
 
-STATES = _of(
+STATES = _words_pattern(
     r"""
     is|was|were|are|has|moved|starts?|changed|rocks?|sucks?|got|killed|helped|lol|will|should
     |eh|foi|esta|estava|era|mudou|ficou|ficaram|comeca|acabou|caiu|sao|ajudou|valeu|vao|vai|kk+
@@ -460,7 +461,7 @@ STATES = _of(
     anywhere=True,
 )
 
-NAMES_THE_BOT = _of(
+NAMES_THE_BOT = _words_pattern(
     r"(?:^|(?:hey|oi|ok|hi|ola|ei|please) )(?:bot|sutradhar)(?! is| was| esta| eh| down| caiu| i) \w+ \w+",
     anywhere=True,
 )

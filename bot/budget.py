@@ -1,5 +1,4 @@
-"""The budget of paid calls: each call first reserves an estimate within the caps, and afterwards settles its real
-usage.
+"""The budget of paid calls: each call reserves an estimate within the caps, and afterwards settles what it has used.
 
 Knows no provider and no prices: the caller says what tokens cost.
 """
@@ -69,11 +68,11 @@ def text_tokens(text: str) -> int:
     """About how many tokens `text` has; 0 only for an empty text. No service is asked, which would need a
     second call.
     """
-    return math.ceil(weighed(text))
+    return math.ceil(estimated_tokens(text))
 
 
-def weighed(text: str) -> float:
-    """The same, unrounded, for texts that come in pieces."""
+def estimated_tokens(text: str) -> float:
+    """About how many tokens `text` has, unrounded, so that the estimates of a text's pieces can be added up."""
     # Most of a text is ASCII, where bytes.translate removes letters a hundred times as fast as a pattern.
     tokens, ascii_left = 0.0, text.encode("ascii", "ignore")
     for weight, letters in _ASCII:
@@ -118,20 +117,17 @@ def _message_tokens(messages: Sequence[Message]) -> int:
     return tokens
 
 
-def marked(prompt: Prompt) -> int | None:
+def cached_messages(prompt: Prompt) -> int | None:
     """How many messages belong to the part marked for the cache; None if nothing is marked."""
-    last = 0 if prompt.cache else None
-    for n, message in enumerate(prompt.messages, 1):
-        if message.cache:
-            last = n
-    return last
+    marked = [n for n, message in enumerate(prompt.messages, 1) if message.cache]
+    return max(marked, default=0 if prompt.cache else None)
 
 
 def most_usage(prompt: Prompt) -> Usage:
     """About the most that a call may use. Parts marked for the cache may have to be written to it, at a higher
     price.
     """
-    if (last := marked(prompt)) is None:
+    if (last := cached_messages(prompt)) is None:
         return Usage(prompt_tokens(prompt), prompt.max_tokens)
     written = prompt_tokens(replace(prompt, messages=prompt.messages[:last]))
     read = _message_tokens(prompt.messages[last:])
@@ -160,7 +156,7 @@ def _tokens(usage: Usage) -> int:
 
 @dataclass(slots=True)
 class _OpenCall:
-    """A call in progress; `noted` is the usage that the ledger has so far."""
+    """A call in progress. `noted` is the usage that the ledger has so far."""
 
     space: str
     meter: Meter
@@ -218,7 +214,7 @@ class Budget:
         "budget.run_tokens", "budget.space_tokens", "budget.over_…") instead if the call could use more than is left.
         """
         entry = await self._reserve(request, step, model, most, price)
-        meter = Meter(again=partial(self._again, request, entry, most, price))
+        meter = Meter(again=partial(self._reserve_again, request, entry, most, price))
         state: Settled = "failed"
         self._open[entry] = _OpenCall(request.place.space, meter, price)
         if self._timer is None:
@@ -303,7 +299,7 @@ class Budget:
         except OverCap as over:
             raise self._refused(over) from None
 
-    async def _again(self, request: Request, entry: str, most: Usage, price: Price) -> None:
+    async def _reserve_again(self, request: Request, entry: str, most: Usage, price: Price) -> None:
         """Reserve an estimate once more, for a call that is repeated. Raises UserError ("budget.…")."""
         space = request.place.space
         try:

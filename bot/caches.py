@@ -15,11 +15,13 @@ DROP: Final = "drop"
 
 
 class Caches:
+    """The caches of one process. `drop` empties them here, and through messages in the other processes."""
+
     def __init__(self, database: Database) -> None:
         self._database = database
         self._drops: list[Callable[[str], None]] = []
         if database.lease is not None:
-            database.lease.hear(DROP, self._dropped, lambda: self._dropped(""))
+            database.lease.hear(DROP, self._drop_here, lambda: self._drop_here(""))
 
     def add(self, drop: Callable[[str], None]) -> None:
         """Register a cache: `drop` removes its data of a space, "" for all spaces."""
@@ -27,9 +29,9 @@ class Caches:
 
     async def drop(self, space: str) -> None:
         """Drop the data of the space from memory, here and in other processes. Raises StorageFault."""
-        self._dropped(space)
+        self._drop_here(space)
         await tell(self._database, DROP, space)
 
-    def _dropped(self, space: str) -> None:
+    def _drop_here(self, space: str) -> None:
         for drop in self._drops:
             drop(space)

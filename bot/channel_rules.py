@@ -41,7 +41,7 @@ GOVERNED: Final = tuple(
 """The works that a channel can allow or forbid: those that ask models or read aloud."""
 PLAIN: Final = tuple(name for name in GOVERNED if any(row.plain for row in commands.KINDS[name].verbs))
 """The works that can answer plain text."""
-NAMED: Final = frozenset(
+DEFAULTED_OPTIONS: Final = frozenset(
     option.name
     for row in commands.TABLE
     for option in row.options
@@ -58,7 +58,7 @@ class ChannelRules:
     """Reads the settings of channels for `App.perform`, the adapters and the models."""
 
     def __init__(self, settings: Settings, sessions: Sessions) -> None:
-        settings.keep_at_hand(NAMED)
+        settings.keep_at_hand(DEFAULTED_OPTIONS)
         self._settings = settings
         self._sessions = sessions
 
@@ -73,22 +73,22 @@ class ChannelRules:
                 works=partial(values_in, allowed) if allowed else "–",
             )
 
-    async def filled(self, verb: Verb, request: Request) -> Request:
+    async def with_defaults(self, verb: Verb, request: Request) -> Request:
         """The request with the place's defaults, such as its shelf, for options that it leaves out."""
-        brings = verb.background or request.files or "file" in request.options
-        if brings or verb.work not in GOVERNED:  # the library shows every shelf
+        brings_files = verb.background or request.files or "file" in request.options
+        if brings_files or verb.work not in GOVERNED:  # the library shows every shelf
             return request
         options = dict(request.options)
         for option in verb.options:
-            if (name := option.name) not in NAMED or name in options:
+            if (name := option.name) not in DEFAULTED_OPTIONS or name in options:
                 continue
             rows = await self._settings.nearest(request.asked_in or request.place, "", name)
             # A conversation in progress has chosen its course or screenplay.
-            if rows and (name == SHELF.name or not await self._begun(request.place)):
+            if rows and (name == SHELF.name or not await self._has_conversation(request.place)):
                 options[name] = rows[0].value
         return replace(request, options=options)
 
-    async def _begun(self, place: Place) -> bool:
+    async def _has_conversation(self, place: Place) -> bool:
         """Whether a conversation has begun in the place."""
         return await self._sessions.active(*place.key) is not None
 

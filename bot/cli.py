@@ -25,13 +25,13 @@ if TYPE_CHECKING:
 
 OK, FAILED, WRONG_USE, INTERRUPTED = 0, 1, 2, 130
 """Exit codes; 130 is what a shell says of a program that Ctrl-C ended (128 + SIGINT)."""
-_OURS = ("bot", "cogs", "storage")
-"""The project's own packages: if a module of these is missing, the bot is broken."""
+_OWN_PACKAGES = ("bot", "cogs", "storage")
+"""The project's packages: if one of their modules is missing, the bot is broken."""
 BAD_LINES = 20
-"""How many skipped lines of an imported log are listed at most."""
+"""The most skipped lines of an imported log that are listed."""
 
 
-_SETTINGS = (
+_CONFIGURATION_FAULTS = (
     "config.",
     "models.unknown",
     "eval.",
@@ -51,7 +51,7 @@ _SETTINGS = (
     "slack_run.swapped_",
     "slack_run.token_",
 )
-"""Keys of faults that need a change of the configuration: trying again would not help."""
+"""How the keys of faults begin that need a change of the configuration: trying again would not help."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -60,9 +60,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     locale = locale_from(os.environ)
     Words.to_operator = True
     try:
-        arguments_given = sys.argv[1:] if argv is None else argv
-        arguments = parser(words(locale), arguments_given).parse_args(arguments_given)
-        code = _command(arguments, locale)
+        typed = sys.argv[1:] if argv is None else argv
+        arguments = parser(words(locale), typed).parse_args(typed)
+        code = _command(vars(arguments), locale)
         sys.stdout.flush()
     except KeyboardInterrupt:
         print(words(locale)("cli.interrupted"), file=sys.stderr)
@@ -72,7 +72,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         return FAILED
     except ModuleNotFoundError as fault:  # another Python than the one for which the bot was installed
-        if fault.name is None or fault.name.partition(".")[0] in _OURS:
+        if fault.name is None or fault.name.partition(".")[0] in _OWN_PACKAGES:
             raise
         print(words(locale)("cli.no_package", package=fault.name, python=sys.executable), file=sys.stderr)
         return WRONG_USE
@@ -203,30 +203,30 @@ def _arguments(command: argparse.ArgumentParser, row: Verb, say: Words) -> None:
             )
 
 
-def _command(arguments: argparse.Namespace, locale: str) -> int:
+def _command(arguments: dict[str, Any], locale: str) -> int:
+    """Run the command and print its errors; returns the exit code."""
     from bot.events import UserError
 
-    asked = vars(arguments)
     try:
-        return _run(asked, locale)
+        return _run(arguments, locale)
     except UserError as error:
         from bot.config.errors import ConfigError
 
-        for wrong in error.errors if isinstance(error, ConfigError) else (error,):
-            print(words(locale)(wrong.key, **wrong.values), file=sys.stderr)
-        return WRONG_USE if error.key.startswith(_SETTINGS) else FAILED
+        for fault in error.errors if isinstance(error, ConfigError) else (error,):
+            print(words(locale)(fault.key, **fault.values), file=sys.stderr)
+        return WRONG_USE if error.key.startswith(_CONFIGURATION_FAULTS) else FAILED
 
 
-def _run(asked: dict[str, Any], locale: str) -> int:
-    if asked.get("command") != "models":  # model files are not secret, and several users may share them
+def _run(arguments: dict[str, Any], locale: str) -> int:
+    if arguments.get("command") != "models":  # model files are not secret, and several users may share them
         os.umask(0o077)
-    if asked.get("command") == "doctor" and not (asked.get("invite") or asked.get("live")):
+    if arguments.get("command") == "doctor" and not (arguments.get("invite") or arguments.get("live")):
         from bot.doctor import doctor
 
-        return doctor(_path(asked, "config"), _path(asked, "data"), os.environ, locale)
-    config = _config(asked)
-    match asked.get("command"):
-        case "doctor" if asked.get("live"):
+        return doctor(_path(arguments, "config"), _path(arguments, "data"), os.environ, locale)
+    config = _config(arguments)
+    match arguments.get("command"):
+        case "doctor" if arguments.get("live"):
             from bot.doctor import live
 
             return live(config, words(locale))
@@ -243,60 +243,63 @@ def _run(asked: dict[str, Any], locale: str) -> int:
             finally:
                 Words.to_operator = True
         case work if work in ON_THE_COMMAND_LINE:
-            return _perform(config, locale, asked)
+            return _perform(config, locale, arguments)
         case "story":
-            return _story(config, words(locale), asked)
+            return _story(config, words(locale), arguments)
         case "script":
-            return _script_report(config, words(locale), asked)
+            return _script_report(config, words(locale), arguments)
         case "db":
-            return _databases(config, words(locale), asked)
-        case "eval" if asked["verb"] == "memory":
-            return _eval_memory(config, asked)
-        case "eval" if asked["verb"] == "course":
-            return _eval_course(config, words(locale), asked)
+            return _databases(config, words(locale), arguments)
+        case "eval" if arguments["verb"] == "memory":
+            return _eval_memory(config, arguments)
+        case "eval" if arguments["verb"] == "course":
+            return _eval_course(config, words(locale), arguments)
         case "eval":
             from bot.adapters.terminal.one_shot import evaluate
             from bot.verb import DEFAULT_SHELF
 
             return evaluate(
                 config,
-                str(asked["questions"]),
-                str(asked.get("shelf") or DEFAULT_SHELF),
+                str(arguments["questions"]),
+                str(arguments.get("shelf") or DEFAULT_SHELF),
                 words(locale),
-                lookup=not asked.get("no_lookup"),
-                every=bool(asked.get("all")),
-                json=bool(asked.get("json")),
+                lookup=not arguments.get("no_lookup"),
+                every=bool(arguments.get("all")),
+                json=bool(arguments.get("json")),
             )
         case "models":
             from bot.adapters.terminal.models import model_files, try_models
 
-            if asked["verb"] == "test":
+            if arguments["verb"] == "test":
                 return try_models(
-                    config, locale, asked.get("names", []), json_stream() if asked.get("json") else None
+                    config,
+                    locale,
+                    arguments.get("names", []),
+                    json_stream() if arguments.get("json") else None,
                 )
-            return model_files(config, str(asked["verb"]), asked.get("names", []))
+            return model_files(config, str(arguments["verb"]), arguments.get("names", []))
         case _:
-            return _chat(config, locale, asked)
+            return _chat(config, locale, arguments)
 
 
-def _perform(config: Config, locale: str, asked: dict[str, Any]) -> int:
+def _perform(config: Config, locale: str, arguments: dict[str, Any]) -> int:
     """Run one verb of a work, as its row of the table describes."""
     from bot.adapters import termination
     from bot.adapters.terminal.one_shot import perform
     from bot.adapters.terminal.paths import absolute
     from bot.commands import ROWS
 
-    row = ROWS[asked["command"], asked["verb"]]
-    options = {option.name: asked[option.name] for option in row.options if option.name in asked}
-    argument = asked.get("given", "")
+    row = ROWS[arguments["command"], arguments["verb"]]
+    options = {option.name: arguments[option.name] for option in row.options if option.name in arguments}
+    argument = arguments.get("given", "")
     if row.argument is not None and row.argument.many:
         options[row.argument.name], argument = [absolute(path) for path in argument], ""
-    out = json_stream() if asked.get("json") else None
-    space = asked.get("space") or "local"
+    out = json_stream() if arguments.get("json") else None
+    space = arguments.get("space") or "local"
     return termination.run(perform(config, locale, row, options, argument, out, space))
 
 
-def _story(config: Config, say: Words, asked: dict[str, Any]) -> int:
+def _story(config: Config, say: Words, arguments: dict[str, Any]) -> int:
     """Export a story to a file, or import one."""
     from json import dumps
     from pathlib import Path
@@ -306,16 +309,16 @@ def _story(config: Config, say: Words, asked: dict[str, Any]) -> int:
     from bot.works.story.command_line import export_to, import_file
     from bot.works.story.exchange.imports import left_out_key
 
-    space = asked.get("space") or "local"
-    if asked["verb"] == "export":
-        file = Path(asked["out"])
-        row = termination.run(export_to(config, space, asked["story"], file))
+    space = arguments.get("space") or "local"
+    if arguments["verb"] == "export":
+        file = Path(arguments["out"])
+        row = termination.run(export_to(config, space, arguments["story"], file))
         print(clean(say("story.exported", title=row.title or say("story.untitled"), file=file)))
         return OK
-    out = json_stream() if asked.get("json") else None
-    imported = termination.run(import_file(config, space, Path(asked["file"]), _counted))
+    out = json_stream() if arguments.get("json") else None
+    imported = termination.run(import_file(config, space, Path(arguments["file"]), _show_progress))
     for key, n in imported.counts.items():
-        print(clean(say(key, n=n, name=asked["file"])), file=sys.stderr)
+        print(clean(say(key, n=n, name=arguments["file"])), file=sys.stderr)
     for line in imported.left_out[:BAD_LINES]:
         print(clean(say(left_out_key(line.key), line=line.number, reason=say(line.key))), file=sys.stderr)
     if (more := len(imported.left_out) - BAD_LINES) > 0:
@@ -332,7 +335,7 @@ def _story(config: Config, say: Words, asked: dict[str, Any]) -> int:
     return OK
 
 
-def _script_report(config: Config, say: Words, asked: dict[str, Any]) -> int:
+def _script_report(config: Config, say: Words, arguments: dict[str, Any]) -> int:
     """Print the figures of a script file: a line for each scene, then the sums."""
     from json import dumps
     from pathlib import Path
@@ -341,8 +344,8 @@ def _script_report(config: Config, say: Words, asked: dict[str, Any]) -> int:
     from bot.adapters.markdown import clean
     from bot.works.script.intake import report_of
 
-    report = termination.run(report_of(config, Path(asked["file"])))
-    if asked.get("json"):
+    report = termination.run(report_of(config, Path(arguments["file"])))
+    if arguments.get("json"):
         with json_stream() as out:
             out.write(dumps(report, ensure_ascii=False).encode() + b"\n")
         return OK
@@ -353,7 +356,7 @@ def _script_report(config: Config, say: Words, asked: dict[str, Any]) -> int:
     return OK
 
 
-def _databases(config: Config, say: Words, asked: dict[str, Any]) -> int:
+def _databases(config: Config, say: Words, arguments: dict[str, Any]) -> int:
     """Back up, restore, move or measure the stored data."""
     import signal
     from pathlib import Path
@@ -362,18 +365,18 @@ def _databases(config: Config, say: Words, asked: dict[str, Any]) -> int:
 
     # Half-written files are removed, as after Ctrl-C.
     signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
-    match asked["verb"]:
+    match arguments["verb"]:
         case "backup":
-            return database_commands.backup(config, say, Path(asked["target"]))
+            return database_commands.backup(config, say, Path(arguments["target"]))
         case "restore":
-            return database_commands.restore(config, say, Path(asked["target"]))
+            return database_commands.restore(config, say, Path(arguments["target"]))
         case "move":
-            return database_commands.move(config, say, asked["target"])
+            return database_commands.move(config, say, arguments["target"])
         case _:
-            return database_commands.size(config, say, json_stream() if asked.get("json") else None)
+            return database_commands.size(config, say, json_stream() if arguments.get("json") else None)
 
 
-def _eval_memory(config: Config, asked: dict[str, Any]) -> int:
+def _eval_memory(config: Config, arguments: dict[str, Any]) -> int:
     """Measure how well a story's memory finds what the queries in a file ask for."""
     from json import dumps
     from pathlib import Path
@@ -384,20 +387,20 @@ def _eval_memory(config: Config, asked: dict[str, Any]) -> int:
     figures = termination.run(
         evaluate(
             config,
-            asked.get("space") or "local",
-            asked["story"],
-            Path(asked["queries"]),
-            asked.get("without", []),
+            arguments.get("space") or "local",
+            arguments["story"],
+            Path(arguments["queries"]),
+            arguments.get("without", []),
         )
     )
-    if asked.get("json"):
+    if arguments.get("json"):
         print(dumps(figures))
     else:
         print("\n".join(f"{name:<12} {value:.4g}" for name, value in figures.items()))
     return OK
 
 
-def _eval_course(config: Config, say: Words, asked: dict[str, Any]) -> int:
+def _eval_course(config: Config, say: Words, arguments: dict[str, Any]) -> int:
     """Measure how well the courses' search tool finds what the questions in a file ask for."""
     from pathlib import Path
 
@@ -405,23 +408,23 @@ def _eval_course(config: Config, say: Words, asked: dict[str, Any]) -> int:
     from bot.adapters.terminal.one_shot import show
     from bot.works.course.command_line import evaluate_courses
 
-    space, file = asked.get("space") or "local", Path(asked["questions"])
-    report = termination.run(evaluate_courses(config, space, file, _counted))
-    return show(report, say, every=bool(asked.get("all")), json=bool(asked.get("json")))
+    space, file = arguments.get("space") or "local", Path(arguments["questions"])
+    report = termination.run(evaluate_courses(config, space, file, _show_progress))
+    return show(report, say, every=bool(arguments.get("all")), json=bool(arguments.get("json")))
 
 
-def _counted(done: int, total: int) -> None:
+def _show_progress(done: int, total: int) -> None:
     """Show progress on one line of a terminal."""
     if sys.stderr.isatty():
         print(f"\r{done}/{total}", end="\n" if done == total else "", file=sys.stderr, flush=True)
 
 
-def _chat(config: Config, locale: str, asked: dict[str, Any]) -> int:
+def _chat(config: Config, locale: str, arguments: dict[str, Any]) -> int:
     from bot.adapters import termination
     from bot.adapters.terminal import chat, chat_json
 
-    thread = str(asked["thread"]) if asked.get("thread") else None
-    if asked.get("json"):
+    thread = str(arguments["thread"]) if arguments.get("thread") else None
+    if arguments.get("json"):
         return termination.run(chat_json(config, locale, thread, json_stream()))
     return termination.run(chat(config, locale, thread))
 
@@ -434,13 +437,13 @@ def json_stream() -> BinaryIO:
     return out
 
 
-def _config(asked: dict[str, Any]) -> Config:
+def _config(arguments: dict[str, Any]) -> Config:
     from bot.config import load
 
-    return load(_path(asked, "config"), _path(asked, "data"), os.environ)
+    return load(_path(arguments, "config"), _path(arguments, "data"), os.environ)
 
 
-def _path(asked: dict[str, Any], name: str) -> Path | None:
+def _path(arguments: dict[str, Any], name: str) -> Path | None:
     from pathlib import Path
 
-    return Path(str(asked[name])) if asked.get(name) else None
+    return Path(str(arguments[name])) if arguments.get(name) else None

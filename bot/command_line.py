@@ -9,7 +9,6 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
-from operator import attrgetter
 
 from bot.commands import BARE, DEFAULT_WORK, HELP, MAX_LINE, ROWS, TABLE, WORKS
 from bot.events import OptionValue, UserError
@@ -21,7 +20,7 @@ _SPECIAL = re.compile(r"([\s\"'“”‘’\\])")
 _ESCAPED = re.compile(r"\\([\s\"'“”‘’\\])")
 _DASHES = re.compile(r"^(--|—|–)(?=\w)")  # phone keyboards turn two hyphens into one long dash
 CHOICE_WORDS = 4
-"""The most words of a choice's name, "card de personagem (PNG)"."""
+"""The most words in the name of a choice, such as "card de personagem (PNG)"."""
 _CLOSING = {'"': '"', "'": "'", "“": "”", "‘": "’"}
 
 
@@ -92,8 +91,8 @@ def parse(line: str, *, asks: bool = False) -> Parsed:
     if not line.startswith("/"):
         return Parsed(None, {}, line)
     words = tokens(line[1:])
-    verb, used = _verb(list(map(attrgetter("value"), words)))
-    return _read(verb, line[1:], words[used:], asks)
+    verb, used = _verb([word.value for word in words])
+    return _parse_words(verb, line[1:], words[used:], asks)
 
 
 def lines_of(pasted: str) -> list[str]:
@@ -102,7 +101,7 @@ def lines_of(pasted: str) -> list[str]:
     """
     lines = [line for line in pasted.splitlines() if line.strip()]
     commands = [n for n, line in enumerate(lines) if line.lstrip().startswith("/")]
-    if commands == [0] and not _ends_with_its_line(lines[0]):
+    if commands == [0] and not _is_one_line(lines[0]):
         return [pasted.strip()]
     parts: list[list[str]] = []
     for n, line in enumerate(lines):
@@ -112,10 +111,10 @@ def lines_of(pasted: str) -> list[str]:
     return ["\n".join(part).strip() for part in parts]
 
 
-def _ends_with_its_line(line: str) -> bool:
-    words = tokens(line.strip()[1:])
+def _is_one_line(line: str) -> bool:
+    """Whether no further lines can belong to the command: it takes no text, or is not a known verb."""
     try:
-        verb, _ = _verb([word.value for word in words])
+        verb, _ = _verb([word.value for word in tokens(line.strip()[1:])])
     except UserError:
         return True
     return verb.argument is None or verb.argument.many
@@ -164,39 +163,43 @@ def _verb(words: Sequence[str]) -> tuple[Verb, int]:
             return row, 2
         if not second:
             return HELP, 0
-        if (in_words := _named_in_words(first, second)) is not None:
-            return in_words
-        if (same := _same(first, second)) is not None:
-            near = partial(shown_path, same)
+        if (translated := _translated_verb(first, second)) is not None:
+            return translated
+        if (synonym := _synonym(first, second)) is not None:
+            suggestion = partial(shown_path, synonym)
             raise UserError(
-                "commands.unknown_verb", name=f"{first} {second}", nearest=near, help=f"help {first}"
+                "commands.unknown_verb", name=f"{first} {second}", nearest=suggestion, help=f"help {first}"
             )
-        if len(meant := verbs_named(second)) == 1 and not meant[0].inner:
-            name, near = f"{first} {second}", partial(shown_path, meant[0])
-            raise UserError("commands.unknown_verb", name=name, nearest=near, help=f"help {first}")
-    elif (in_words := _named_in_words(first, second)) is not None:
-        return in_words
-    rows, spelt, meant = _rows_in_words(), folded(first), verbs_named(first)
-    of_work = {names: row for names, row in rows.items() if names[0] == spelt}
-    if of_work and (first in WORKS or not meant):
+        if len(candidates := verbs_named(second)) == 1 and not candidates[0].inner:
+            name, suggestion = f"{first} {second}", partial(shown_path, candidates[0])
+            raise UserError("commands.unknown_verb", name=name, nearest=suggestion, help=f"help {first}")
+    elif (translated := _translated_verb(first, second)) is not None:
+        return translated
+    rows, first_folded, candidates = _translated_rows(), folded(first), verbs_named(first)
+    of_work = {names: row for names, row in rows.items() if names[0] == first_folded}
+    if of_work and (first in WORKS or not candidates):
         work = next(iter(of_work.values())).work
         raise _unknown(f"{first} {second}", of_work, help=f"help {work}")
-    meant = meant or list(dict.fromkeys(row for names, row in rows.items() if names[-1] == spelt))
-    if len(meant) == 1:
-        return meant[0], 1
-    if meant:
-        raise UserError("commands.several", name=first, paths=partial(_paths, meant))
+    candidates = candidates or list(
+        dict.fromkeys(row for names, row in rows.items() if names[-1] == first_folded)
+    )
+    if len(candidates) == 1:
+        return candidates[0], 1
+    if candidates:
+        raise UserError("commands.several", name=first, paths=partial(_paths, candidates))
     raise _unknown(f"{first} {second}".strip(), rows, first)
 
 
-def _same(work: str, name: str) -> Verb | None:
-    """The work's verb that people also call so."""
+def _synonym(work: str, name: str) -> Verb | None:
+    """The work's verb for which `name` is a synonym."""
     return next((row for (of, verb), row in ROWS.items() if of == work and meant(name, f"verb_{verb}")), None)
 
 
-def _named_in_words(first: str, second: str) -> tuple[Verb, int] | None:
-    """The verb by its names in one of our languages, as on Discord ("biblioteca adicionar", "ajuda")."""
-    first, second, rows = folded(first), folded(second), _rows_in_words()
+def _translated_verb(first: str, second: str) -> tuple[Verb, int] | None:
+    """The verb by its names in one of the bot's languages, as on Discord ("biblioteca adicionar", "ajuda"), and how
+    many of the words name it.
+    """
+    first, second, rows = folded(first), folded(second), _translated_rows()
     for words in ((first,), (first, second)):
         if row := rows.get(words):
             return row, len(words)
@@ -204,13 +207,13 @@ def _named_in_words(first: str, second: str) -> tuple[Verb, int] | None:
 
 
 @cache
-def _rows_in_words() -> dict[tuple[str, ...], Verb]:
-    """The verbs by the words, as `folded`, that name them in each of our languages."""
-    found: dict[tuple[str, ...], Verb] = {}
+def _translated_rows() -> dict[tuple[str, ...], Verb]:
+    """The verbs by the words, as `folded`, that name them in each of the bot's languages."""
+    rows: dict[tuple[str, ...], Verb] = {}
     for say in map(catalogue, LOCALES):
         for row in TABLE:
             if row.bare:
-                found.setdefault((folded(say(f"names.{row.name}")),), row)
+                rows.setdefault((folded(say(f"names.{row.name}")),), row)
                 continue
             for group in (
                 row.work,
@@ -218,8 +221,8 @@ def _rows_in_words() -> dict[tuple[str, ...], Verb]:
                 say(f"names.group_{row.group or row.work}"),
             ):
                 for name in (row.name, say(f"names.{row.work}_{row.name}")):
-                    found.setdefault((folded(group), folded(name)), row)
-    return found
+                    rows.setdefault((folded(group), folded(name)), row)
+    return rows
 
 
 def verbs_named(name: str) -> list[Verb]:
@@ -232,15 +235,15 @@ def verbs_named(name: str) -> list[Verb]:
 def _unknown(name: str, rows: dict[tuple[str, ...], Verb], *others: str, help: str = "help") -> UserError:
     """The error that names the nearest of these verbs, and the help to read."""
     names = {words[-1]: row for words, row in reversed(rows.items())}
-    tries = name.split()[-1:]
-    few = len({words[0] for words in rows}) == 1
-    if not few:  # verbs of one work share the first word, which would make them seem alike
+    typed_names = name.split()[-1:]
+    same_work = len({words[0] for words in rows}) == 1
+    if not same_work:  # verbs of one work share the first word, which would make them seem alike
         names = {" ".join(words): row for words, row in rows.items()} | names
-        tries = [name, *others, *tries]
-    for tried in tries:
-        if close := nearest(folded(tried), list(names), few=few):
-            near = partial(shown_path, names[close])
-            return UserError("commands.unknown_verb", name=name, nearest=near, help=help)
+        typed_names = [name, *others, *typed_names]
+    for typed_name in typed_names:
+        if close := nearest(folded(typed_name), list(names), few=same_work):
+            suggestion = partial(shown_path, names[close])
+            return UserError("commands.unknown_verb", name=name, nearest=suggestion, help=help)
     return UserError("commands.unknown_verb_only", name=name, help=help)
 
 
@@ -252,14 +255,14 @@ def nearest(name: str, names: Sequence[str], *, few: bool = False) -> str | None
     """The one of these names that `name` most likely misspells, or None. `few`: there are only some dozen names."""
     from difflib import get_close_matches  # only a mistake needs it
 
-    alike = 0.6 if few or len(name) > 3 else 0.75  # many names share two of three letters
-    return next(iter(get_close_matches(name, names, 1, alike)), None)
+    cutoff = 0.6 if few or len(name) > 3 else 0.75  # many names share two of three letters
+    return next(iter(get_close_matches(name, names, 1, cutoff)), None)
 
 
-def _read(verb: Verb, line: str, words: Sequence[Token], asks: bool) -> Parsed:
+def _parse_words(verb: Verb, line: str, words: Sequence[Token], asks: bool) -> Parsed:
     """Separate the options from the words; the rest, as typed, is the text or the argument's list."""
     options: dict[str, OptionValue] = {}
-    rest: list[Token] = []
+    text_words: list[Token] = []
     at, literal = 0, False
     while at < len(words):
         word = words[at]
@@ -270,14 +273,14 @@ def _read(verb: Verb, line: str, words: Sequence[Token], asks: bool) -> Parsed:
         dashed = not literal and _DASHES.match(word.value) is not None
         option, inline = _option(verb, word.value) if dashed else (None, None)
         if option is None:
-            if not dashed or rest or not _names_argument(verb, word.value):
-                rest.append(word)
+            if not dashed or text_words or not _names_argument(verb, word.value):
+                text_words.append(word)
         elif option.kind == "flag":
             options[option.name] = True
         elif inline or at < len(words):
-            value = [word] if inline else _chosen(option, words[at:]) or [words[at]]
+            value = [word] if inline else _choice_words(option, words[at:]) or [words[at]]
             at += 0 if inline else len(value)
-            if _is_open(verb, option, line, value[0], rest):
+            if _takes_more_words(verb, option, line, value[0], text_words):
                 while at < len(words) and words[at].value != "--":
                     if _DASHES.match(words[at].value) and _option(verb, words[at].value)[0] is not None:
                         break
@@ -287,25 +290,25 @@ def _read(verb: Verb, line: str, words: Sequence[Token], asks: bool) -> Parsed:
             options[option.name] = value_of(verb, option, joined)
         else:
             raise UserError("commands.option_value", verb=verb.path, name=partial(shown_name, option))
-    text = _text(line, rest)
+    text = _text(line, text_words)
     if verb.argument and verb.argument.choices:
         text = named(verb.argument.choices, verb.argument.name, text) or text
     _check(verb, options, text, asks)
     if verb.argument and verb.argument.many:
-        options[verb.argument.name] = [word.value for word in rest]
+        options[verb.argument.name] = [word.value for word in text_words]
         text = ""
     return Parsed(verb, options, text)
 
 
-def _chosen(option: Option, words: Sequence[Token]) -> list[Token]:
-    """The words at the beginning that name a choice, such as "em roda"; none for no choice."""
+def _choice_words(option: Option, words: Sequence[Token]) -> list[Token]:
+    """The longest beginning of the words that names a choice, such as "em roda"; [] if none does."""
     for count in range(min(CHOICE_WORDS, len(words)) if option.choices else 0, 0, -1):
         if named(option.choices, option.name, " ".join(word.value for word in words[:count])):
             return list(words[:count])
     return []
 
 
-def _is_open(verb: Verb, option: Option, line: str, first: Token, text: Sequence[Token]) -> bool:
+def _takes_more_words(verb: Verb, option: Option, line: str, first: Token, text: Sequence[Token]) -> bool:
     """Whether the option's value extends to the next option: unquoted free text after the verb's text, or of a verb
     without text. Before the text, where its end could not be recognised, the value is one word.
     """
@@ -328,8 +331,8 @@ def _option(verb: Verb, word: str) -> tuple[Option | None, str | None]:
         folded(shown_name(option, say)): option for say in map(catalogue, LOCALES) for option in verb.options
     }
     if close := nearest(folded(name), list(names)):
-        near = partial(shown_name, names[close])
-        raise UserError("commands.unknown_option", verb=verb.path, name=name, nearest=near)
+        suggestion = partial(shown_name, names[close])
+        raise UserError("commands.unknown_option", verb=verb.path, name=name, nearest=suggestion)
     if verb.argument and not verb.argument.many:
         mistaken = verb.argument.rejects_dashes and name[0].isalpha() and not _names_argument(verb, word)
         if not mistaken:
@@ -378,28 +381,28 @@ def _choices(option: Option, say: Words) -> str:
     return ", ".join(shown_choices(option, say))
 
 
-def _text(line: str, rest: Sequence[Token]) -> str:
+def _text(line: str, words: Sequence[Token]) -> str:
     """The words as typed, with the spaces between them; a single quoted text without its quotes."""
-    if len(rest) == 1:
-        return rest[0].value
-    pieces = ""
-    for before, word in zip([None, *rest], rest, strict=False):
-        gap = line[before.end : word.start] if before else ""
-        pieces += (gap if gap.isspace() else " " if before else "") + line[word.start : word.end]
-    return pieces
+    if len(words) == 1:
+        return words[0].value
+    text = ""
+    for previous, word in zip([None, *words], words, strict=False):
+        gap = line[previous.end : word.start] if previous else ""
+        text += (gap if gap.isspace() else " " if previous else "") + line[word.start : word.end]
+    return text
 
 
-def _lacking(verb: Verb, missing: Sequence[str], say: Words) -> str:
-    """What is missing, with what each is: "`WHAT` (answers, ballots or key)"."""
-    given: list[Argument | Option] = [*([verb.argument] if verb.argument else []), *verb.options]
-    about = dict[str, str]()
-    for one in given:
-        name, summary = shown_name(one, say), say(one.summary)
-        about |= {
-            one.name.upper(): f"`{name.upper()}` ({summary})",
-            f"--{one.name}": f"`--{name}` ({summary})",
+def _missing_words(verb: Verb, missing: Sequence[str], say: Words) -> str:
+    """The missing argument and options with their summaries: "`WHAT` (answers, ballots or key)"."""
+    parameters: list[Argument | Option] = [*([verb.argument] if verb.argument else []), *verb.options]
+    descriptions = dict[str, str]()
+    for parameter in parameters:
+        name, summary = shown_name(parameter, say), say(parameter.summary)
+        descriptions |= {
+            parameter.name.upper(): f"`{name.upper()}` ({summary})",
+            f"--{parameter.name}": f"`--{name}` ({summary})",
         }
-    return ", ".join(map(about.__getitem__, missing))
+    return ", ".join(descriptions[name] for name in missing)
 
 
 def _check(verb: Verb, options: dict[str, OptionValue], text: str, asks: bool) -> None:
@@ -420,6 +423,6 @@ def _check(verb: Verb, options: dict[str, OptionValue], text: str, asks: bool) -
         raise UserError(
             "commands.missing",
             verb=verb.path,
-            what=partial(_lacking, verb, missing),
+            what=partial(_missing_words, verb, missing),
             example=verb.example_in,
         )

@@ -36,6 +36,8 @@ KINDS: Final[Mapping[str, Kind]] = {name: import_module(f"bot.works.{name}").KIN
 
 
 class _Rows(dict[tuple[str, str], Verb]):
+    """A mapping whose missing keys raise UserError."""
+
     def __missing__(self, key: tuple[str, str]) -> Verb:
         raise UserError("commands.unknown_verb_only", name=" ".join(key), help="help")
 
@@ -77,9 +79,9 @@ def by_heading(rows: Sequence[Verb]) -> list[tuple[str, list[Verb]]]:
     """The rows below the headings of their works (`Kind.headings`); all below "" if fewer than two headings apply."""
     groups = []
     for work in dict.fromkeys(row.work for row in rows):
-        named = {row.name: row for row in rows if row.work == work}
+        by_name = {row.name: row for row in rows if row.work == work}
         for heading, names in KINDS[work].headings.items():
-            if below := [named[name] for name in names.split() if name in named]:
+            if below := [by_name[name] for name in names.split() if name in by_name]:
                 groups.append((heading, below))
     return groups if len(groups) > 1 else [("", list(rows))]
 

@@ -83,15 +83,15 @@ class Conversations:
         `follows`: whether the question may refer to what was said before.
         """
         session = await session_for(self._sessions, request, question)
-        asks_along = request.quoted or LAST.name in request.options
-        along, notes = await self.along(request) if asks_along else ("", [])
+        asks_messages = request.quoted or LAST.name in request.options
+        requested, notes = await self.requested_messages(request) if asks_messages else ("", [])
         if session is None:
-            return Conversation(None, [], earlier=along, notes=notes)
+            return Conversation(None, [], earlier=requested, notes=notes)
         # Of a stopped council only the question is kept.
         rows = await self._sessions.last_exchanges(session.space, session.id, max(2 * most, 1))
         answered = [(row.question, row.answer) for row in rows if row.answer.strip()]
         first = follows and not answered and await self._sessions.first_here(session)
-        earlier = along or (await self.earlier(request) if first else "")
+        earlier = requested or (await self.earlier(request) if first else "")
         return Conversation(
             session.id,
             answered[-most:] if most else [],
@@ -100,46 +100,52 @@ class Conversations:
             notes=notes,
         )
 
-    async def along(self, request: Request) -> tuple[str, list[Note]]:
+    async def requested_messages(self, request: Request) -> tuple[str, list[Note]]:
         """The text of the threads that the request links and of the newest messages that it asks for, with notes about
         what was read. Raises UserError if there are no newest messages.
         """
-        wanted = request.options.get(LAST.name)
+        last = request.options.get(LAST.name)
         threads = [quoted for quoted in request.quoted if quoted.thread]
-        room = MOST_CHARS // max(1, len(threads) + isinstance(wanted, int))
+        room = MOST_CHARS // max(1, len(threads) + isinstance(last, int))
         read = await asyncio.gather(*(self._linked(request, quoted, room) for quoted in threads))
-        if isinstance(wanted, int):
-            read.append(await self._last(request, wanted, room))
+        if isinstance(last, int):
+            read.append(await self._last(request, last, room))
         return "\n\n".join(text for text, _ in read if text), [note for _, note in read]
 
     async def _last(self, request: Request, most: int, room: int) -> tuple[str, Note]:
+        """The text of the newest messages of the request's channel, and a note about them. Raises UserError."""
         platform = self._platforms.get(request.place.platform)
         if platform is None or platform.read_last is None:
             raise UserError("thread.no_messages_here")
-        said = await platform.read_last(request, most)
-        if not said:
+        messages = await platform.read_last(request, most)
+        if not messages:
             raise UserError("thread.no_messages")
-        text, n = _lines(said, room)
-        return text, Note("thread.read_along", {"n": n, **_whose(said[-n:])})
+        text, n = _lines(messages, room)
+        return text, Note("thread.read_along", {"n": n, **_names_and_time(messages[-n:])})
 
     async def _linked(self, request: Request, quoted: Quoted, room: int) -> tuple[str, Note]:
         """The text of a linked thread. If it cannot be read, the question continues without it."""
         platform = self._platforms.get(request.place.platform)
-        late = "", Note("thread.link_late", {"n": 1})
+        unread = "", Note("thread.link_late", {"n": 1})
         if platform is None or platform.read_linked is None:
-            return late
+            return unread
         try:
             async with asyncio.timeout(self._read_s):
                 thread = await platform.read_linked(request, quoted.thread, LINKED)
         except TimeoutError:
-            return late
+            return unread
         except UserError as error:
             return "", Note(error.key, {name: str(value) for name, value in error.values.items()} | {"n": 1})
         if not thread.messages:
             return "", Note("thread.empty_thread")
         text, n = _lines(thread.messages, room)
         where = f" ({quoted.where})" if quoted.where else ""
-        values = {"n": n, "total": max(thread.total, n), "where": where, **_whose(thread.messages[-n:])}
+        values = {
+            "n": n,
+            "total": max(thread.total, n),
+            "where": where,
+            **_names_and_time(thread.messages[-n:]),
+        }
         return f"A thread that the question links:\n{text}", Note("thread.read_thread", values)
 
     async def earlier(self, request: Request) -> str:
@@ -164,8 +170,8 @@ class Conversations:
         crash.
         """
         if session is not None and answer.strip():
-            space, asked = run.request.place.space, " ".join(run.request.text.split()) or question
-            await self._sessions.add_exchange(space, session, run.id, asked, answer, citations)
+            space, text = run.request.place.space, " ".join(run.request.text.split()) or question
+            await self._sessions.add_exchange(space, session, run.id, text, answer, citations)
 
 
 async def session_for(
@@ -206,19 +212,23 @@ def read_along(request: Request, notes: Sequence[Note], say: Words) -> list[Noti
     return list(map(Notice, [*notices, *(say(key, n=n) for key, n in refused.items())]))
 
 
-def _lines(said: Sequence[ThreadMessage], room: int) -> tuple[str, int]:
+def _lines(messages: Sequence[ThreadMessage], room: int) -> tuple[str, int]:
     """The newest messages that fit into `room` characters, each as a line "Name, 14:02: words", and how many
     they are.
     """
     text = newest(
-        "\n".join(f"{each.name}, {each.at:%H:%M}: {' '.join(each.text.split())}" for each in said), room
+        "\n".join(
+            f"{message.name}, {message.at:%H:%M}: {' '.join(message.text.split())}" for message in messages
+        ),
+        room,
     )
     return text, text.count("\n") + 1
 
 
-def _whose(said: Sequence[ThreadMessage]) -> dict[str, str | int]:
-    names = ", ".join(dict.fromkeys(each.name for each in said))
-    return {"names": names[:NAMES_CHARS], "since": f"{said[0].at:%H:%M}"}
+def _names_and_time(messages: Sequence[ThreadMessage]) -> dict[str, str | int]:
+    """The values of a note: who wrote the messages, and the time of the first."""
+    names = ", ".join(dict.fromkeys(message.name for message in messages))
+    return {"names": names[:NAMES_CHARS], "since": f"{messages[0].at:%H:%M}"}
 
 
 def _source(quoted: Quoted, say: Words) -> str:
@@ -233,9 +243,9 @@ def newest(text: str, most: int = MOST_CHARS) -> str:
     if len(text) <= most:
         return text
     cut = text[-most:]
-    begun = text[-most - 1] == "\n"
-    _, parted, whole = cut.partition("\n")
-    return cut if begun or not parted else whole
+    starts_with_line = text[-most - 1] == "\n"
+    _, newline, whole_lines = cut.partition("\n")
+    return cut if starts_with_line or not newline else whole_lines
 
 
 def question_of(text: str) -> str:

@@ -27,11 +27,11 @@ if TYPE_CHECKING:
     from storage.copying.archive import Manifest
     from storage.disk_usage import DiskUsage
 
-QUIET_S = 1.0
+DELAY_S = 1.0
 """After how many seconds progress is shown."""
 
-EVERY_S = 5.0
-"""Seconds between two lines of progress if standard error is not a terminal."""
+LINE_S = 5.0
+"""How many seconds pass between two lines of progress if standard error is not a terminal."""
 
 
 class Bar:
@@ -39,7 +39,7 @@ class Bar:
 
     def __init__(self, say: Words) -> None:
         self._say = say
-        self._next = time.monotonic() + QUIET_S
+        self._next = time.monotonic() + DELAY_S
         self._shown = False
 
     def __call__(self, what: str, done: int, whole: int) -> None:
@@ -47,7 +47,7 @@ class Bar:
         if now < self._next:
             return
         terminal = sys.stderr.isatty()
-        self._next = now + (0.1 if terminal else EVERY_S)
+        self._next = now + (0.1 if terminal else LINE_S)
         line = self._say(f"db.progress_{what}", percent=100 * done // max(whole, 1))
         print(
             f"\r\x1b[2K{line}" if terminal else line,
@@ -58,6 +58,7 @@ class Bar:
         self._shown = terminal
 
     def wipe(self) -> None:
+        """Clear the terminal's line."""
         if self._shown:
             print("\r\x1b[2K", end="", file=sys.stderr, flush=True)
 
@@ -67,7 +68,7 @@ def backup(config: Config, say: Words, file: Path) -> int:
     from bot.runs.engine_database import addresses
     from storage.copying import backup as copying
 
-    with _told(say, file) as progress:
+    with _reported(say, file) as progress:
         try:
             manifest = asyncio.run(
                 copying.write(
@@ -90,16 +91,16 @@ def restore(config: Config, say: Words, file: Path) -> int:
     """Restore a backup into an empty data folder and database."""
     from bot.runs.engine_database import addresses, prepare
     from storage.copying.archive import opened
-    from storage.copying.restore import restore as restored
+    from storage.copying.restore import restore as restore_archive
 
-    with _locked(config), _told(say, file) as progress, opened(file) as archive:
+    with _locked(config), _reported(say, file) as progress, opened(file) as archive:
         archive.verify(progress)
-        where = addresses(config.storage.url, config.data_dir)
+        target = addresses(config.storage.url, config.data_dir)
         files = file_store(config)
         asyncio.run(
-            restored(
+            restore_archive(
                 archive,
-                where,
+                target,
                 config.data_dir,
                 config.storage.chroma_url,
                 prepare,
@@ -118,45 +119,45 @@ def move(config: Config, say: Words, url: str) -> int:
     from bot.runs.engine_database import addresses, prepare
     from storage.copying import MOVED, vectors_in_postgres
     from storage.copying.databases import without_password
-    from storage.copying.move import move as moved
+    from storage.copying.move import move as move_databases
     from storage.copying.move import put_aside, set_aside
 
     starts = URLS["url"]
     if keeps_files(url):
         return _move_files(config, say, url)
     try:
-        bare = without_password(url)
+        shown_url = without_password(url)
     except ValueError:
-        bare = ""
-    if not bare.startswith(starts):
+        shown_url = ""
+    if not shown_url.startswith(starts):
         raise UserError("db.url", starts=", ".join(starts))
     source, target = (addresses(of, config.data_dir) for of in (config.storage.url, url))
     if without_password(source.storage) == without_password(target.storage):
-        raise UserError("db.same", url=bare)
+        raise UserError("db.same", url=shown_url)
     folder = config.data_dir / "chroma"
     with _locked(config):
-        with _told(say, bare, url, config.storage.url or "") as progress:
-            where = None if config.storage.chroma_url else folder
-            filled = moved(source, target, prepare, progress, where)
+        with _reported(say, shown_url, url, config.storage.url or "") as progress:
+            chroma = None if config.storage.chroma_url else folder
+            filled = move_databases(source, target, prepare, progress, chroma)
             vectors = vectors_in_postgres.count_in(target)
         (config.data_dir / MOVED).write_text(without_password(target.storage), encoding="utf-8")
-        aside = set_aside(source)
-        if vectors is not None and where is not None:
-            aside += put_aside(folder)
+        old_files = set_aside(source)
+        if vectors is not None and chroma is not None:
+            old_files += put_aside(folder)
     rows = sum(shape.rows for shapes in filled.shapes.values() for shape in shapes.values())
-    print(say("db.moved", n=rows, tables=sum(map(len, filled.shapes.values())), url=bare))
-    print(f'\n[storage]\nurl = "{bare}"\n')
-    if bare != url:
+    print(say("db.moved", n=rows, tables=sum(map(len, filled.shapes.values())), url=shown_url))
+    print(f'\n[storage]\nurl = "{shown_url}"\n')
+    if shown_url != url:
         print(say("db.password"))
     if vectors:
         print(say("db.moved_vectors", n=vectors))
-    kept = config.storage.files
-    if kept == "folder":
+    files = config.storage.files
+    if files == "folder":
         print(say("db.moved_files", folder=config.data_dir))
     else:
-        print(say("db.moved_beside", folder=config.data_dir, files=kept))
-    if aside:
-        print(say("db.moved_aside", names=", ".join(path.name for path in aside)))
+        print(say("db.moved_beside", folder=config.data_dir, files=files))
+    if old_files:
+        print(say("db.moved_aside", names=", ".join(path.name for path in old_files)))
     return 0
 
 
@@ -165,14 +166,14 @@ def _move_files(config: Config, say: Words, url: str) -> int:
     from storage.copying.kept_files import copy
 
     source = config.storage.files
-    bare = without_credentials(url)
+    shown_url = without_credentials(url)
     if url == source:
-        raise UserError("db.same", url=bare)
+        raise UserError("db.same", url=shown_url)
     target = replace(config, storage=replace(config.storage, files=url))
-    with _locked(config), _told(say, bare) as progress:
+    with _locked(config), _reported(say, shown_url) as progress:
         n = asyncio.run(copy(file_store(config), file_store(target), progress))
-    print(say("db.copied_files", n=n, url=bare))
-    print(f'\n[storage]\nfiles = "{bare}"\n')
+    print(say("db.copied_files", n=n, url=shown_url))
+    print(f'\n[storage]\nfiles = "{shown_url}"\n')
     print(say("db.copied_left", where=config.data_dir if source == "folder" else source))
     return 0
 
@@ -182,7 +183,7 @@ def size(config: Config, say: Words, out: BinaryIO | None) -> int:
     from bot.runs.engine_database import addresses
     from storage.disk_usage import disk_usage, file_store_usage
 
-    with _told(say, config.data_dir):
+    with _reported(say, config.data_dir):
         usages = disk_usage(
             addresses(config.storage.url, config.data_dir), config.data_dir, config.models_dir
         )
@@ -191,11 +192,11 @@ def size(config: Config, say: Words, out: BinaryIO | None) -> int:
             usages.sort(key=lambda usage: (-usage.bytes, usage.name))
     if out is not None:
         with out:
-            whole = {
+            report = {
                 "bytes": sum(usage.bytes for usage in usages),
                 "parts": [_record(usage) for usage in usages],
             }
-            out.write(json.dumps(whole, ensure_ascii=False).encode() + b"\n")
+            out.write(json.dumps(report, ensure_ascii=False).encode() + b"\n")
         return 0
     empty = [usage for usage in usages if usage.rows == 0]
     lines = [(usage.name, say(f"db.kind_{usage.kind}"), usage.rows, usage.bytes) for usage in usages]
@@ -204,9 +205,9 @@ def size(config: Config, say: Words, out: BinaryIO | None) -> int:
         lines.append((say("db.empty", n=len(empty)), "", None, sum(usage.bytes for usage in empty)))
     width = max((len(name) for name, *_ in lines), default=0)
     kinds = max((len(kind) for _, kind, *_ in lines), default=0)
-    for name, kind, rows, taken in lines:
+    for name, kind, rows, bytes_used in lines:
         count = "" if rows is None else f"{rows:,}"
-        print(f"{_size(taken):>10}  {kind:<{kinds}}  {name:<{width}}  {count:>12}".rstrip())
+        print(f"{_size(bytes_used):>10}  {kind:<{kinds}}  {name:<{width}}  {count:>12}".rstrip())
     print(f"{_size(sum(usage.bytes for usage in usages)):>10}  {say('db.whole')}")
     return 0
 
@@ -217,6 +218,7 @@ def _record(usage: DiskUsage) -> dict[str, object]:
 
 
 def _counts(manifest: Manifest) -> dict[str, int]:
+    """The numbers of rows, vectors and files in a backup."""
     files = [name for name in manifest.members if name.startswith("files/")]
     rows = sum(shape["rows"] for shapes in manifest.shapes.values() for shape in shapes.values())
     vectors = sum(manifest.members[of["member"]]["rows"] for of in manifest.vectors)
@@ -224,6 +226,7 @@ def _counts(manifest: Manifest) -> dict[str, int]:
 
 
 def _size(n: int) -> str:
+    """A number of bytes in kB or MB."""
     return f"{n / 1000:,.0f} kB" if n < 1_000_000 else f"{n / 1_000_000:,.1f} MB"
 
 
@@ -240,7 +243,7 @@ def _locked(config: Config) -> Iterator[None]:
 
 
 @contextmanager
-def _told(say: Words, what: object, *urls: str) -> Iterator[Bar]:
+def _reported(say: Words, what: object, *urls: str) -> Iterator[Bar]:
     """Show progress, and turn faults into messages without the passwords of `urls`, whatever a driver's error
     contains.
     """

@@ -17,9 +17,9 @@ def read_date(text: str, locale: str, now: datetime, **settings: Any) -> datetim
     portuguese = locale.startswith("pt")
     settings |= {"RELATIVE_BASE": now, "DATE_ORDER": "DMY" if portuguese else "MDY"}
     for language in ("pt", "en") if portuguese else ("en", "pt"):
-        meant: datetime | None = (
+        date: datetime | None = (
             DateDataParser(languages=[language], settings=settings).get_date_data(text).date_obj
         )
-        if meant is not None:
-            return meant
+        if date is not None:
+            return date
     return None

@@ -82,8 +82,8 @@ def examine(
     except UserError as error:
         from bot.config.errors import ConfigError
 
-        for wrong in error.errors if isinstance(error, ConfigError) else (error,):
-            yield Check(False, say(wrong.key, **wrong.values))
+        for fault in error.errors if isinstance(error, ConfigError) else (error,):
+            yield Check(False, say(fault.key, **fault.values))
         return
     if settings.file is not None:
         yield Check(True, say("doctor.config", file=settings.file))
@@ -212,7 +212,7 @@ def _roles(settings: Config, say: Words) -> Iterator[Check]:
         case "config" if settings.roles.models:
             yield Check(None, say("doctor.roles_config"))
         case "keys":
-            variables = [settings.providers[name].api_key_env for name in _named(settings)]
+            variables = [settings.providers[name].api_key_env for name in _used_providers(settings)]
             yield Check(None, say("doctor.roles_keys", variables=", ".join(map(str, variables))))
         case "demo":
             yield Check(None, say("doctor.roles_demo"))
@@ -230,7 +230,7 @@ def _roles(settings: Config, say: Words) -> Iterator[Check]:
 
 def _providers(settings: Config, say: Words) -> Iterator[Check]:
     """Check only the providers that a role names: a key that nothing needs may be missing."""
-    for name in _named(settings):
+    for name in _used_providers(settings):
         provider = settings.providers.get(name)
         if provider is None:
             continue  # `load` has refused such settings already
@@ -244,7 +244,7 @@ def _providers(settings: Config, say: Words) -> Iterator[Check]:
             present = settings.secret(variable) is not None
             key = "doctor.key" if present else "doctor.key_missing"
             yield Check(present, say(key, provider=name, variable=variable))
-    providers = [settings.providers[name] for name in _named(settings) if name in settings.providers]
+    providers = [settings.providers[name] for name in _used_providers(settings) if name in settings.providers]
     if any(provider.kind != "demo" for provider in providers):
         yield Check(None, say("doctor.probe_hint"))
         yield Check(None, _caps(settings, say))
@@ -258,7 +258,7 @@ def _caps(settings: Config, say: Words) -> str:
     return say("doctor.budget_space", run=run, space=f"{budget.space_usd:.2f}", days=budget.space_days)
 
 
-def _named(settings: Config) -> list[str]:
+def _used_providers(settings: Config) -> list[str]:
     """The providers that the roles name, each once."""
     return list(dict.fromkeys(model.partition(":")[0] for model in settings.roles.models))
 
@@ -284,21 +284,20 @@ def _vectors(settings: Config, say: Words) -> Iterator[Check]:
     from storage.inspect import vectors
 
     storage, folder = settings.storage, settings.data_dir / "chroma"
-    there = None
     if storage.chroma_url:
         yield Check(None, say("doctor.vectors_server", url=without_credentials(storage.chroma_url)))
     elif not (url := _url(settings)).startswith("sqlite"):
         try:
-            there = vectors(url)
+            extension = vectors(url)
         except StorageFault:
             return
-        if there.usable:
-            yield Check(True, say("doctor.vectors_postgres", version=there.installed))
-            if there.used and folder.exists():
+        if extension.usable:
+            yield Check(True, say("doctor.vectors_postgres", version=extension.installed))
+            if extension.used and folder.exists():
                 yield Check(None, say("doctor.vectors_left", folder=folder))
             return
-        key = "doctor.vectors_creatable" if there.creatable else "doctor.vectors_folder"
-        yield Check(None, say(key, version=there.available, folder=folder))
+        key = "doctor.vectors_creatable" if extension.creatable else "doctor.vectors_folder"
+        yield Check(None, say(key, version=extension.available, folder=folder))
     from storage.chroma import vectors_fault
 
     reason = vectors_fault()
@@ -336,10 +335,10 @@ def _slack(settings: Config, say: Words) -> Iterator[Check]:
 
     from bot.adapters.slack.installed.doctor import examine
 
-    there = credentials.configured(settings)
-    yield from asyncio.run(examine(settings, there, say))
-    if there.client_id:
-        yield from _expired_tokens(settings, there.client_id, say)
+    keys = credentials.configured(settings)
+    yield from asyncio.run(examine(settings, keys, say))
+    if keys.client_id:
+        yield from _expired_tokens(settings, keys.client_id, say)
     yield _running(settings, say, "slack_doctor.running", "slack_doctor.not_running")
 
 
@@ -355,8 +354,10 @@ def _expired_tokens(settings: Config, client_id: str, say: Words) -> Iterator[Ch
     with suppress(StorageFault):
         if state(_url(settings)) == "ready":
             now = datetime.now(UTC).replace(tzinfo=None)
-            for where, ended in expired_tokens(_url(settings), client_id, now):
-                yield Check(False, say("slack_doctor.stale", where=where, date=f"{ended:%Y-%m-%d}", **names))
+            for workspace, expiry in expired_tokens(_url(settings), client_id, now):
+                yield Check(
+                    False, say("slack_doctor.stale", where=workspace, date=f"{expiry:%Y-%m-%d}", **names)
+                )
 
 
 def _running(settings: Config, say: Words, running: str, not_running: str) -> Check:

@@ -42,6 +42,7 @@ def bare(axes: Axes, ink: str = PALE) -> None:
 
 
 def png(figure: Figure) -> bytes:
+    """The figure as a PNG."""
     out = BytesIO()
     figure.savefig(out, format="png", facecolor=PAPER, metadata={"Software": None})
     return out.getvalue()

@@ -16,11 +16,12 @@ if TYPE_CHECKING:
     from storage.files import Files
 
 PASSING: Final = "passing"
-"""A folder in the data folder for files on their way to a store or from it."""
+"""The folder in the data folder for files on their way to a store or from it."""
 
 ORIGINALS, _ = FOLDERS
 
-_OF_DRIVERS: Final = ("AWS_", "AZURE_", "GOOGLE_", "FSSPEC_")
+_DRIVER_PREFIXES: Final = ("AWS_", "AZURE_", "GOOGLE_", "FSSPEC_")
+"""How the environment variables begin that the drivers of file stores read."""
 
 
 def keeps_files(url: str) -> bool:
@@ -55,7 +56,7 @@ def file_store(config: Config, *, alone: bool = False, hasty: bool = False) -> F
     if alone:
         shutil.rmtree(passing, ignore_errors=True)
     try:
-        return opened(url, passing, config.secrets.of_dotenv(*_OF_DRIVERS), hasty=hasty)
+        return opened(url, passing, config.secrets.of_dotenv(*_DRIVER_PREFIXES), hasty=hasty)
     except NoDriver as error:
         raise UserError(
             "storage.files_driver", package=error.package, url=without_credentials(url)

@@ -119,7 +119,7 @@ class PlainText:
         if (knows := commands.KINDS[request.work].knows) is None:
             return True
         verb = commands.ROWS[request.work, request.verb]
-        return await knows(self._resources, await self._channel_rules.filled(verb, request))
+        return await knows(self._resources, await self._channel_rules.with_defaults(verb, request))
 
     def close(self) -> None:
         if self._listening is not None:

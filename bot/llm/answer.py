@@ -9,7 +9,7 @@ import math
 from abc import abstractmethod
 from collections.abc import Iterator
 
-from bot.budget import weighed
+from bot.budget import estimated_tokens
 from bot.llm.base import Meter, Prompt
 from bot.llm.completion import Completion, ToolCall, Usage
 from bot.llm.faults import FaultError
@@ -110,14 +110,14 @@ class Answer:
         self._half = text[-1:] if "\ud800" <= text[-1:] <= "\udbff" else ""
         text = characters(text.removesuffix(self._half))[: self._cap - self._chars]
         self._chars += len(text)
-        self._spent += weighed(text)
+        self._spent += estimated_tokens(text)
         self._pieces.append(text)
         return text
 
     def count_hidden(self, text: str) -> None:
         """Count text that is billed but not shown as the answer: reasoning, arguments of a tool."""
         self._hidden += len(text)
-        self._spent += weighed(text)
+        self._spent += estimated_tokens(text)
 
     def add_reasoning(self, text: str) -> None:
         """Add reasoning that is shown; `count_hidden` counts it."""
@@ -126,7 +126,7 @@ class Answer:
     def retract_reasoning(self, text: str) -> None:
         """Remove all reasoning so far (`text`), which was in fact the answer; the caller adds it with `add_text`."""
         self._hidden -= len(text)
-        self._spent -= weighed(text)
+        self._spent -= estimated_tokens(text)
         self._thinking.clear()
 
     def text_was_reasoning(self, reasoning: str, text: str) -> None:

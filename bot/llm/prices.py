@@ -16,7 +16,7 @@ from collections.abc import Callable
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
-from bot.budget import marked
+from bot.budget import cached_messages
 from bot.llm.base import Prompt
 from bot.llm.completion import Usage
 
@@ -104,7 +104,7 @@ class CacheWatch:
 
     def note(self, model: str, kind: str, prompt: Prompt, usage: Usage) -> bool:
         """Note a finished call. Returns True if the prefix it marked is not being cached."""
-        last_marked = marked(prompt)
+        last_marked = cached_messages(prompt)
         if usage.estimated or last_marked is None:
             return False
         key = (model, _prefix(prompt, last_marked))

@@ -19,7 +19,7 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from bot import metrics, tracing, untrusted
-from bot.budget import Budget, marked, most_usage
+from bot.budget import Budget, cached_messages, most_usage
 from bot.config import model_spec
 from bot.config.model_spec import model_of
 from bot.events import Request, TransientError, UserError
@@ -330,7 +330,7 @@ class Models:
         member_prompt = without_images(prompt) if unseen else prompt
         if model != spec.model or any(map(attrgetter("raw"), prompt.messages)):
             member_prompt = _for_member(member_prompt, model, spec)
-        if settings.kind == "anthropic" and marked(member_prompt) is not None:
+        if settings.kind == "anthropic" and cached_messages(member_prompt) is not None:
             hour = self.cache_times.hour(role, model, run.request.place)
             member_prompt = replace(member_prompt, cache_hour=hour)
         most = await asyncio.to_thread(most_usage, member_prompt)

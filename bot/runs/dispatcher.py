@@ -136,7 +136,7 @@ class Dispatcher:
             request = await self._access.check(verb, request)
             if MODELS in needs(verb, request):
                 await self._resources.budgets.check(request)
-        return await self._channel_rules.filled(verb, request)
+        return await self._channel_rules.with_defaults(verb, request)
 
     async def check(self, request: Request) -> None:
         """Raise UserError if the run of this request would refuse what was typed. Changes nothing."""

@@ -64,7 +64,7 @@ async def bars_of(accounts: Accounts, request: Request) -> Bars:
         parts = {value_in(say, work): row for work, row in parts.items() if any(row)}
         sums_by_name = {work: sum(row) for work, row in parts.items()}
     else:
-        names_by_key = await accounts.called(request.place, by, spent[:GROUPS])
+        names_by_key = await accounts.names_of(request.place, by, spent[:GROUPS])
         unknown = say("usage.nameless") if by == "person" else other
         labels = {key: value_in(say, key) for key in spent[:GROUPS]} if by == "work" else names_by_key
         names = [labels.get(key) or key or unknown for key in spent[:GROUPS]]
