@@ -32,18 +32,18 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Author:
-    """Who asked. `admin` says whether the platform lets them change what the whole space shares. `zone` is the name of
-    the time zone that the platform gives for them, "" where it gives none. `groups` are the ids of their roles on
-    Discord or user groups on Slack, None if they were not requested. `outside`: they belong to another workspace or
-    organisation that shares the channel.
-    """
+    """The person who asked."""
 
     id: str
     name: str
     admin: bool = False
+    """Whether the platform lets them change what the whole space shares."""
     zone: str = ""
+    """The name of the time zone that the platform gives for them; "" if it gives none."""
     groups: tuple[str, ...] | None = None
+    """The ids of their roles on Discord or user groups on Slack; None if they were not requested."""
     outside: bool = False
+    """Whether they belong to another workspace or organisation that shares the channel."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,19 +78,10 @@ class Quoted:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One request of a person, a schedule or a folder. `id` is derived from the platform's own event id.
-
-    `origin` says where the answer goes, in a format that only the adapter reads; it is never logged. `line` names the
-    line of its space in which the run waits; "" for the usual line of its place. `parent` is the run that began it
-    (`Run.begin`); "" if a person, a schedule or a folder did. `answers` is the run of the same space whose choice was
-    pressed, or on whose message the verb was called; "" if there is none. `adults`: whether the platform admits only
-    adults there; None if it cannot tell. `window`: its text was typed into a window, which is closed. `asked_in` is the
-    channel of a private request whose answer goes to another place, None for the place's own: its settings, rules and
-    budgets apply. `quoted` are the sources of the messages that its text quotes. `proxied`: the name under which a
-    proxy has posted its author's words, "" for none.
-    """
+    """One request of a person, a schedule or a folder."""
 
     id: str
+    """Derived from the platform's own event id."""
     place: Place
     author: Author
     work: str
@@ -100,14 +91,26 @@ class Request:
     files: tuple[File, ...] = ()
     locale: str = "en"
     origin: str = field(default="", repr=False)
+    """Where the answer goes, in a format that only the adapter reads; it is never logged."""
     line: str = ""
+    """The line of its space in which the run waits; "" for the usual line of its place."""
     parent: str = ""
+    """The run that began it (`Run.begin`); "" if a person, a schedule or a folder did."""
     answers: str = ""
+    """The run of the same space whose choice was pressed, or on whose message the verb was called; "" if there is none.
+    """
     adults: bool | None = None
+    """Whether the platform admits only adults there; None if it cannot tell."""
     window: bool = False
+    """Whether its text was typed into a window, which is closed."""
     asked_in: Place | None = None
+    """The channel of a private request whose answer goes to another place, None for the place's own: its settings,
+    rules and budgets apply.
+    """
     quoted: tuple[Quoted, ...] = ()
+    """The sources of the messages that its text quotes."""
     proxied: str = ""
+    """The name under which a proxy has posted its author's words; "" for none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,23 +185,27 @@ class Citation:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """One button: its label, and the command line that a press runs as if it were typed; "" for none.
-
-    `asks` is a question that a press asks first: the answer becomes the text of the command and is not parsed. The
-    command's verb must take a text. With `form` a press opens the verb's whole form, if a window can open. `filled` is
-    the text already in the window. `under` names what the button belongs to, in the work's own terms: the work checks
-    it before it does what the line says (`Kind.pressed`). `title` names the conversation that a press begins, if the
-    line's text does not. `answers` is the run that a press answers, "" for none; None is the run that offers it.
-    """
+    """One button."""
 
     label: str
     command: str
+    """The command line that a press runs as if it were typed; "" for none."""
     asks: str = ""
+    """A question that a press asks first; "" for none. The answer becomes the text of the command, whose verb must take
+    one, and is not parsed.
+    """
     form: bool = False
+    """Whether a press opens the verb's whole form, if a window can open."""
     filled: str = ""
+    """The text already in the window."""
     under: str = ""
+    """What the button belongs to, in the work's own terms: the work checks it before it does what the line says
+    (`Kind.pressed`).
+    """
     title: str = ""
+    """The title of the conversation that a press begins, if the line's text does not give it."""
     answers: str | None = None
+    """The run that a press answers, "" for none; None is the run that offers it."""
 
 
 @dataclass(frozen=True, slots=True)

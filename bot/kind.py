@@ -248,47 +248,55 @@ class InView:
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """One kind of work.
-
-    `completes` returns the names for arguments and options, by their `Option.completes`. `for_admins`: its commands are
-    shown to admins only, if the platform can do that. `tidy` is called after the end of each of its runs. `settings`
-    are the settings that it reads. `overview` is its part of a platform's page about the bot; `suggests` are keys of
-    the catalogue (and `…_title`) for suggested first questions. `reworded` is the inner verb for an edited request of
-    one of its runs: its text is the new words, and it `answers` that run. `sections` are its tables in config.toml, by
-    their names, each a frozen dataclass: see `bot.config.settings`. `examine` checks them for the doctor. `service` is
-    what it does besides its runs; it gets its work, or None if the bot runs without it. `plain` returns the verb for a
-    person's plain text in a place (by the person's id), "" for the verb that is `plain`. `claims` returns the verb for
-    plain text that belongs to this work wherever plain text is a question, "" for none. `stands_for` replaces a
-    request before it is stored. `checks` checks a request before it is sent, while a window can still show what is
-    wrong. `pressed` checks the request of a button. `in_view` says what another work's question is about, such as the
-    character whom the asker plays; None for nothing. `knows` says whether there is an answer to plain text, without
-    asking a model; None if that cannot be known. `stays` are the key prefixes of stages that stay visible when their
-    request is taken back. `shared`: its state belongs to the place, so a private answer concerns that state and begins
-    no separate conversation. `headings` are the groups in which the help lists its verbs, each by its key of the
-    catalogue with the names of its verbs between spaces, the most used first; a work of few verbs has none.
-    """
+    """One kind of work."""
 
     name: str
     verbs: tuple[Verb, ...]
     make: Callable[[Resources, Runs], Work]
+    """Creates the work."""
     completes: Mapping[str, Complete] = field(default_factory=dict)
+    """The functions that return names for arguments and options, by their `Option.completes`."""
     for_admins: bool = False
+    """Whether its commands are shown to admins only, if the platform can do that."""
     tidy: Callable[[Resources], Awaitable[None]] | None = None
+    """Called after the end of each of its runs."""
     settings: tuple[Setting, ...] = ()
+    """The settings that it reads."""
     overview: Overview | None = None
+    """Its part of a platform's page about the bot."""
     suggests: tuple[str, ...] = ()
+    """The keys of the catalogue (and `…_title`) for suggested first questions."""
     reworded: str = ""
+    """The inner verb for an edited request of one of its runs: its text is the new words, and it `answers` that run."""
     sections: Mapping[str, type] = field(default_factory=dict)
+    """Its tables in config.toml, by their names, each a frozen dataclass: see `bot.config.settings`."""
     examine: Examine | None = None
+    """Checks its sections for the doctor."""
     service: Callable[[Resources, Runs, Work | None], Service] | None = None
+    """Makes what it does besides its runs, from its work, or None if the bot runs without it."""
     shapes: Callable[[Config], Mapping[str, Shape]] = lambda config: {}
+    """How a document of each kind that the work adds to the library is divided; {} if it adds none."""
     plain: Callable[[Resources, Place, str, str], Awaitable[str]] | None = None
+    """Returns the verb for a person's plain text in a place (by the person's id); "" for the verb that is `plain`."""
     claims: Callable[[str], Awaitable[str]] | None = None
+    """Returns the verb for plain text that belongs to this work wherever plain text is a question; "" for none."""
     stands_for: StandsFor | None = None
+    """Replaces a request before it is stored."""
     checks: Checks | None = None
+    """Checks a request before it is sent, while a window can still show what is wrong."""
     pressed: Pressed | None = None
+    """Checks the request of a button."""
     stays: tuple[str, ...] = ()
+    """The prefixes of the keys of stages that stay visible when their request is taken back."""
     knows: Knows | None = None
+    """Whether there is an answer to plain text, without asking a model; None if that cannot be known."""
     in_view: Callable[[Resources, Request], Awaitable[InView | None]] | None = None
+    """What another work's question is about, such as the character whom the asker plays; None for nothing."""
     shared: bool = False
+    """Whether its state belongs to the place, so that a private answer concerns that state and begins no separate
+    conversation.
+    """
     headings: Mapping[str, str] = field(default_factory=dict)
+    """The groups in which the help lists its verbs, by the key of each heading: the names of its verbs between spaces,
+    the most used first. A work of few verbs has none.
+    """

@@ -141,79 +141,98 @@ class Standing:
 
 @dataclass(frozen=True, slots=True)
 class Platform:
-    """The functions of one platform. `name` is the platform of its places.
-
-    `fetch` downloads a request's files, `read_thread` reads the messages of a thread before the bot was called into it,
-    `read_whole_thread` all of them, one by one; `read_last` reads the newest messages of a place, `read_linked` those
-    of a thread that a request links, `read_pins` the pinned ones of its channel. `origin` returns the origin
-    (`Request.origin`) for a run in a place without a message, so that a schedule can begin one there; `adults` says
-    whether only adults are admitted there. `category` is the id of the category that a place's channel is in, "" for
-    none; `channel_name` is the name of the channel, or of the category with this id, `person_name` that of the person
-    with this id in the place's space, "" if unknown. `standing` returns which of these groups a person belongs to; it
-    raises UserError if the platform does not answer. `find` returns the id and the name of a "person" or a "group" of
-    the place's space for what somebody typed, None for nobody; without it there are no groups, and people are
-    identified by their ids. `knows` says whether the place's space has this "channel", "category", "person" or "group",
-    by its id; without it that is unknown. `private_place` returns the place of a person's private conversation with the
-    bot, in the space of a place. `new_thread` returns the place and the origin of a new conversation, by its id and
-    title, in the channel of a request; None if there can be none. `reopen` opens a new thread for a conversation of the
-    request's space, by its place and title, if its thread was deleted; returns None if it was not, False if no thread
-    can be opened.
-
-    `without_words` returns an origin without the person's words, so that the messages of a withdrawn request can be
-    found.
-
-    `take_back` removes the messages of a withdrawn run, given its request without words, except stages whose keys have
-    one of these prefixes; for None it removes only those that quote the request. It may be called again.
-
-    `speak` reads words aloud in the request's place if the place `narrates`; without `narrates`, in every place. After
-    a crash it is called again only if the platform `speaks_again`, and then skips what was read. `speak_along` reads
-    words aloud while they are written, and returns before their end: the pieces end with the stage's text, even if that
-    is cut off. After a crash it is called again with the text from its beginning, and must skip what was heard; `speak`
-    is not called for the same key. `hush` stops the reading of a run, given its request, and takes back what was read:
-    of one stage by its key, "" for all. It may be called again. `reader` stops and skips readings.
-
-    `guest` says of a request whether the bot can only respond in its place; what it posts later then goes to the
-    author's direct messages. `may_post` raises UserError if the bot can post nothing later in a request's place.
-    `for_one` says whether only the asker reads the answer to a request with this origin; None if that is always so.
-    `hides`: it shows a Spoiler hidden until a reader opens it. `part`: of several processes that share a database, only
-    the one that receives the events of a space executes its runs. It returns the number of the space's part, given the
-    number of parts; `parts` says how many there should be. See `Processes`.
-    """
+    """The functions of one platform; None for what it cannot do."""
 
     name: str
+    """The platform of its places."""
     views: Views
     fetch: Fetch | None = None
+    """Downloads a request's files."""
     read_thread: ReadThread | None = None
+    """Reads the messages of a thread before the bot was called into it."""
     origin: Callable[[Place], str] | None = None
+    """Returns the origin (`Request.origin`) for a run in a place without a message, so that a schedule can begin one
+    there.
+    """
     new_thread: Callable[[Request, str, str], tuple[Place, str] | None] | None = None
+    """Returns the place and the origin of a new conversation, by its id and title, in the channel of a request; None if
+    there can be none.
+    """
     reopen: Callable[[Request, Place, str], Awaitable[bool | None]] | None = None
+    """Opens a new thread for a conversation of the request's space, by its place and title, if its thread was deleted.
+    Returns None if it was not, False if no thread can be opened.
+    """
     speak: Callable[[Request, Speak], Awaitable[None]] | None = None
+    """Reads words aloud in the request's place, if the place `narrates`.
+
+    After a crash it is called again only if the platform `speaks_again`, and then skips what was read.
+    """
     speaks_again: bool = False
     speak_along: Callable[[Request, Speaking, AsyncGenerator[str, None]], Awaitable[None]] | None = None
+    """Reads words aloud while they are written, and returns before their end. `speak` is not called for the same key.
+
+    The pieces end with the stage's text, even if that is cut off. After a crash it is called again with the text from
+    its beginning, and must skip what was heard.
+    """
     hush: Callable[[Request, str], Awaitable[None]] | None = None
+    """Stops the reading of a run, given its request, and takes back what was read: of one stage by its key, "" for all.
+    It may be called again.
+    """
     narrates: Callable[[Request], Awaitable[bool]] | None = None
+    """Whether `speak` reads aloud in the request's place; None for every place."""
     read_whole_thread: ReadWholeThread | None = None
+    """Reads all messages of a thread, one by one."""
     read_last: ReadLast | None = None
+    """Reads the newest messages of a place."""
     read_linked: ReadLinked | None = None
+    """Reads the newest messages of a thread that a request links."""
     read_pins: ReadPins | None = None
+    """Reads the pinned messages of a request's channel."""
     read_transcript: ReadTranscript | None = None
     reader: Reader | VoiceChannels | None = None
+    """Stops and skips readings."""
     private_place: Callable[[Place, str], Place] | None = None
+    """Returns the place of a person's private conversation with the bot, in the space of a place."""
     adults: Callable[[Place], Awaitable[bool]] | None = None
+    """Whether only adults are admitted to the place."""
     category: Callable[[Place], str] | None = None
+    """Returns the id of the category that a place's channel is in; "" for none."""
     channel_name: Callable[[Place], Awaitable[str]] | None = None
+    """Returns the name of the place's channel, or of the category with this id; "" if unknown."""
     person_name: Callable[[Place, str], Awaitable[str]] | None = None
+    """Returns the name of the person with this id in the place's space; "" if unknown."""
     standing: Callable[[Place, str, Collection[str]], Awaitable[Standing]] | None = None
+    """Returns which of these groups a person belongs to. Raises UserError if the platform does not answer."""
     knows: Callable[[Place, str, str], Awaitable[bool]] | None = None
+    """Whether the place's space has this "channel", "category", "person" or "group", by its id. Without it that is
+    unknown.
+    """
     find: Callable[[Place, str, str], Awaitable[tuple[str, str] | None]] | None = None
+    """Returns the id and the name of a "person" or a "group" of the place's space for what somebody typed, None for
+    nobody. Without it there are no groups, and people are identified by their ids.
+    """
     without_words: Callable[[str], str] | None = None
+    """Returns an origin without the person's words, so that the messages of a withdrawn request can be found."""
     take_back: Callable[[Request, Collection[str] | None], Awaitable[None]] | None = None
+    """Removes the messages of a withdrawn run, given its request without words, except stages whose keys have one of
+    these prefixes; for None it removes only those that quote the request. It may be called again.
+    """
     guest: Callable[[Request], bool] | None = None
+    """Whether the bot can only respond in the request's place; what it posts later goes to the author's direct
+    messages.
+    """
     may_post: Callable[[Request], Awaitable[None]] | None = None
+    """Raises UserError if the bot can post nothing later in the request's place."""
     for_one: Callable[[str], bool] | None = None
+    """Whether only the asker reads the answer to a request with this origin; None if that is always so."""
     hides: bool = False
+    """Whether it shows a Spoiler hidden until a reader opens it."""
     part: Callable[[str, int], int] | None = None
+    """Returns the number of the space's part, given the number of parts: of several processes that share a database,
+    only the one that receives the events of a space executes its runs. See `Processes`.
+    """
     parts: Callable[[], int] | None = None
+    """Returns how many parts there should be."""
 
 
 class LogView(Unseen):

@@ -25,24 +25,26 @@ def _most_chars(completes: str) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """One `--name`, or a positional argument, of a verb.
-
-    `most` is the largest number, or the most characters of a text: see `limit`. `completes` is the kind of name that is
-    offered for the value: a "path" of the file system, a "command" of this table, else a name that a kind of work knows
-    (`Kind.completes`). A "link" is an address on the web. A "person" is chosen from the platform's list of people if it
-    has one, otherwise typed (`bot.mention`); so is a "group" from a list of roles. `long`: a field of many lines in a
-    form. `asks`: with this option the verb asks a model.
-    """
+    """One `--name` of a verb."""
 
     name: str
     summary: str
     kind: Literal["text", "number", "flag", "link", "person", "group"] = "text"
+    """A "link" is an address on the web. A "person" or a "group" is chosen from the platform's list if it has one,
+    otherwise typed (`bot.mention`).
+    """
     required: bool = False
     choices: tuple[str, ...] = ()
     completes: str = ""
+    """The kind of name that is offered for the value: a "path" of the file system, a "command" of this table, or a name
+    that a kind of work knows (`Kind.completes`).
+    """
     most: int | None = None
+    """The largest number, or the most characters of a text, if it has a limit of its own: see `limit`."""
     long: bool = False
+    """Whether a form shows a field of many lines."""
     asks: bool = False
+    """Whether the verb asks a model if it has this option."""
 
     @property
     def limit(self) -> int:
@@ -54,22 +56,23 @@ class Option:
 class Argument:
     """What follows the verb: one text up to the end of the line, or a list of words (`many`).
 
-    The text becomes Request.text; a list becomes the option `name`. `kind`, `choices`, `completes` and `most` are as an
-    option's; a "channel" is chosen if the platform has a list of its channels. `terse`: no word of the text begins with
-    two hyphens; see `rejects_dashes`. `kept`: the text is stored as it is, so "add" or "remove 3", which name no text,
-    are refused.
+    The text becomes Request.text; a list becomes the option `name`. `choices`, `completes` and `most` are as an
+    option's.
     """
 
     name: str
     summary: str
     kind: Literal["text", "person", "channel"] = "text"
+    """A "person" or a "channel" is chosen from the platform's list if it has one."""
     required: bool = True
     many: bool = False
     choices: tuple[str, ...] = ()
     completes: str = ""
     most: int | None = None
     terse: bool = False
+    """Whether no word of the text begins with two hyphens: see `rejects_dashes`."""
     kept: bool = False
+    """Whether the text is stored word for word: "add" or "remove 3", which name no text, are refused."""
 
     @property
     def limit(self) -> int:
@@ -87,64 +90,80 @@ class Argument:
 
 @dataclass(frozen=True, slots=True)
 class Verb:
-    """One row of the table. `sample` is what follows the verb in its English example; its translation has the key
-    `samples.…` in the catalogue.
-
-    `plain`: receives the plain text of a session of its work, and opens the session. `holds`: the same, and closes
-    another work's session in the place. `ordered`: its runs in one place run one after another. `background`: a job;
-    the prompt stays usable. `admin`: changes what the whole space shares, and is for its admins. `personal`: about a
-    person's own data; in public only that person sees the answer. `urgent`: personal, but answered in public if the
-    platform cannot answer a person privately. `at_once`: answered by the adapter itself, without a run. `bare`: about
-    the conversation itself, typed without its work's name. `stops`: stops the runs of the place. `sets`: with a text it
-    changes what the whole space shares, which only admins may do; without one it shows it. With `for` ME anybody
-    changes their own. `planned`: has many stages, which a platform may show as a plan. `rewords`: its argument is a
-    name and a text; given only the name, a form offers the present text for editing. `form`: the options that a window
-    asks for together with the text, as many as fit; platforms without windows ask only for the text. If it is sent
-    without its text and no window can open, the answer is a button. `menu`: it is also in the menu of a message, under
-    the name of this key of the catalogue; its request then `answers` the message's run. `group`: the command that it is
-    part of on Discord, where its work's command is full: a command takes 25 verbs and 8,000 characters. `asks`: asks a
-    model, so a person may send only a limited number in a period. `turn`: also asks a model, but only the number of
-    waiting turns is limited. `brief`: answered in a few lines, without a message that repeats the command. `speaks`:
-    reads aloud on request, even where nothing else is narrated. `hears`: receives a recording of what somebody said.
-    `secret`: its text is for one person only, and is refused if it was typed in public; the request then has the option
-    TYPED and no text. `asks_by`: the first words of its text with which it asks a model, too. `guarded`: its
-    private answer may contain what others there must not read, so no button shares it. `inner`: begun by another run of
-    its work (`Run.begin`), and not listed. `tells_admins`: inner; shows admins a note. `outside`: whether it is for
-    people from outside (`bot.outsiders`), too, though it asks no model.
-    """
+    """One row of the table of verbs."""
 
     work: str
     name: str
     sample: str = ""
+    """What follows the verb in its English example; its translation has the key `samples.…` in the catalogue."""
     argument: Argument | None = None
     options: tuple[Option, ...] = ()
     ordered: bool = False
+    """Whether its runs in one place run one after another."""
     plain: bool = False
+    """Whether it receives the plain text of a session of its work, and opens the session."""
     holds: bool = False
+    """As `plain`; it also closes another work's session in the place."""
     background: bool = False
+    """Whether it is a job, during which the prompt stays usable."""
     admin: bool = False
+    """Whether it changes what the whole space shares, and is for its admins."""
     personal: bool = False
+    """Whether it is about a person's own data: in public only that person sees the answer."""
     urgent: bool = False
+    """Personal, but answered in public if the platform cannot answer a person privately."""
     at_once: bool = False
+    """Whether the adapter itself answers it, without a run."""
     bare: bool = False
+    """Whether it is about the conversation itself, and typed without its work's name."""
     stops: bool = False
+    """Whether it stops the runs of the place."""
     asks: bool = False
+    """Whether it asks a model, so that a person may send only a limited number in a period."""
     turn: bool = False
+    """Whether it asks a model as a turn of a story: only the number of waiting turns is limited."""
     brief: bool = False
+    """Whether it is answered in a few lines, without a message that repeats the command."""
     sets: bool = False
+    """Whether it shows what the whole space shares and, with a text, changes it, which only admins may do. With `for`
+    ME anybody changes their own.
+    """
     planned: bool = False
+    """Whether it has many stages, which a platform may show as a plan."""
     rewords: bool = False
+    """Whether its argument is a name and a text; given only the name, a form offers the present text for editing."""
     speaks: bool = False
+    """Whether it reads aloud on request, even where nothing else is narrated."""
     hears: bool = False
+    """Whether it receives a recording of what somebody said."""
     inner: bool = False
+    """Whether another run of its work begins it (`Run.begin`); it is not listed."""
     tells_admins: bool = False
+    """Inner; whether it shows admins a note."""
     outside: Literal["", "where they may ask", "always"] = ""
+    """Whether it is for people from outside (`bot.outsiders`), too, though it asks no model."""
     secret: bool = False
+    """Whether its text is for one person only, and is refused if it was typed in public; the request then has the
+    option TYPED and no text.
+    """
     guarded: bool = False
+    """Whether its private answer may contain what others there must not read, so that no button shares it."""
     asks_by: tuple[str, ...] = ()
+    """The first words of its text with which it asks a model, too."""
     form: tuple[str, ...] = ()
+    """The options that a window asks for together with the text, as many as fit; platforms without windows ask only for
+    the text.
+
+    If the verb is sent without its text and no window can open, the answer is a button.
+    """
     menu: str = ""
+    """The key of its name in the menu of a message, "" if it is not in the menu; its request then `answers` the
+    message's run.
+    """
     group: str = ""
+    """The command that it is part of on Discord, where its work's command is full: a command takes 25 verbs and 8,000
+    characters.
+    """
 
     @property
     def path(self) -> str:
