@@ -27,7 +27,7 @@ from storage.files import stored
 if TYPE_CHECKING:
     from storage.files import Files
 
-LONGEST_NAME = 100
+NAME_CHARS = 100
 """The most characters of a file's name, short enough for every file system and message."""
 
 CLOSE_S: Final = 3.0
@@ -60,14 +60,14 @@ class Incoming:
         *,
         files: Sequence[File] | None = None,
         copied: bool = False,
-        called: str = "file",
+        prefix: str = "file",
     ) -> tuple[list[Candidate], list[Refused]]:
         """Download the request's files, for `read`; returns them, and why others were skipped. Raises StorageFault, as
         when the disk is full.
 
         Only names that end in one of `kinds` are fetched, and at most `max_bytes` of each. `files`: these instead of
         the request's own. `copied`: copy also files of this machine, so that they stay unchanged until the run's end.
-        `called`: the name of the steps and of the stored files, different for each call within a run.
+        `prefix`: how the names of the steps and of the stored files begin, different for each call within a run.
         """
         brought: list[Candidate] = []
         refused: list[Refused] = []
@@ -75,9 +75,9 @@ class Incoming:
         for n, file in enumerate(run.request.files if files is None else files):
 
             async def bring_one(n: int = n, file: File = file) -> tuple[list[Candidate], list[Refused]]:
-                name = safe(file.name)
+                name = safe_name(file.name)
                 try:
-                    target = f"{called}-{n}"
+                    target = f"{prefix}-{n}"
                     return [
                         await self._bring_one(run, target, name, file, kinds, max_bytes, copied=copied)
                     ], []
@@ -86,7 +86,7 @@ class Incoming:
                     return [], [Refused(name, error.key, values, error.transient)]
 
             candidates, refusals = await run.step(
-                f"{called}:{n}", bring_one, tuple[list[Candidate], list[Refused]]
+                f"{prefix}:{n}", bring_one, tuple[list[Candidate], list[Refused]]
             )
             brought += candidates
             refused += refusals
@@ -169,10 +169,10 @@ class Incoming:
 
     async def keep_only(self, unfinished: Callable[[], Awaitable[Collection[str]]]) -> None:
         """At a start: remove the files of all runs but the unfinished ones. Raises StorageFault."""
-        if found := await self._files.list(_FOLDER):
+        if stored_runs := await self._files.list(_FOLDER):
             # Asked for after listing the files, because other processes may begin runs meanwhile.
             runs = await unfinished()
-            for run in found:
+            for run in stored_runs:
                 if run not in runs:
                     await self._files.clear(f"{_FOLDER}/{run}")
 
@@ -181,15 +181,15 @@ def _copy(path: str, to: Path, max_bytes: int) -> None:
     to.write_bytes(read_whole(path, max_bytes))
 
 
-def safe(name: str) -> str:
+def safe_name(name: str) -> str:
     """A file's name without folders, leading dots and unsafe characters; never empty."""
-    bare = re.split(r"[/\\]", _UNSAFE.sub("", name))[-1].strip().lstrip(".").strip()
-    bare = bare.encode("utf-8", errors="ignore").decode()
-    bare = f"_{bare}" if _DEVICE.match(bare) else bare
-    if len(bare) > LONGEST_NAME:
-        suffix = PurePosixPath(bare).suffix[:20]
-        bare = bare[: LONGEST_NAME - len(suffix)].rstrip() + suffix
-    return bare or "file"
+    last_part = re.split(r"[/\\]", _UNSAFE.sub("", name))[-1].strip().lstrip(".").strip()
+    last_part = last_part.encode("utf-8", errors="ignore").decode()
+    last_part = f"_{last_part}" if _DEVICE.match(last_part) else last_part
+    if len(last_part) > NAME_CHARS:
+        suffix = PurePosixPath(last_part).suffix[:20]
+        last_part = last_part[: NAME_CHARS - len(suffix)].rstrip() + suffix
+    return last_part or "file"
 
 
 def _too_large(size: int, limit: int) -> UserError:

@@ -169,13 +169,13 @@ def choice(name: str, typed_value: str, choices: Sequence[str]) -> str:
     """One of the choices, ignoring case; an unambiguous beginning is enough, and so is its name in another language."""
     typed = typed_value.strip().casefold()
     candidates = [option for option in choices if option.casefold().startswith(typed)]
-    exact = [option for option in candidates if option.casefold() == typed] or candidates
-    if len(exact) != 1:
-        if meant := named(choices, "group", typed) or named(choices, "value", typed):
-            return meant
+    matches = [option for option in candidates if option.casefold() == typed] or candidates
+    if len(matches) != 1:
+        if named_choice := named(choices, "group", typed) or named(choices, "value", typed):
+            return named_choice
         listed = partial(values_in, choices)
         raise UserError("settings.choices", name=name, value=typed_value[:80], choices=listed)
-    return exact[0]
+    return matches[0]
 
 
 def one_of(

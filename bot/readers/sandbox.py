@@ -18,8 +18,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
+from bot.child_process import end, wait_end, without_keys
 from bot.events import TransientError, UserError
-from bot.process_end import end, harmless, wait_end
 from bot.readers import frames, kinds
 from bot.readers.child import OUT_OF_MEMORY
 from bot.readers.document import Document, Progress
@@ -149,7 +149,7 @@ async def _started(module: str, name: str) -> Process:
             stdout=PIPE,
             stderr=DEVNULL,
             cwd=ROOT,
-            env={name: value for name, value in harmless(os.environ).items() if name != "HOME"},
+            env={name: value for name, value in without_keys(os.environ).items() if name != "HOME"},
         )
     except OSError as fault:
         reason = os.strerror(fault.errno) if fault.errno else type(fault).__name__

@@ -16,7 +16,7 @@ from bot.app import App
 from bot.config import load
 from bot.config.settings import EmbeddingConfig
 from bot.events import Failed, File, Notice, OptionValue, Place, Request, Text, TransientError
-from bot.incoming import LONGEST_NAME, safe
+from bot.incoming import NAME_CHARS, safe_name
 from bot.platforms import Platform
 from tests.fakes import migrated
 from tests.fakes.scripted_app import Recorder, asked
@@ -219,18 +219,18 @@ async def test_half_written_files_of_a_killed_process_are_deleted_at_the_next_st
         ("a\x00b\nc\u202e.md", "abc.md"),
         ("...", "file"),
         ("", "file"),
-        ("a." + "x" * 300, "a." + "x" * (LONGEST_NAME - 22) + "." + "x" * 19),
-        ("x" * 300 + ".md", "x" * (LONGEST_NAME - 3) + ".md"),
+        ("a." + "x" * 300, "a." + "x" * (NAME_CHARS - 22) + "." + "x" * 19),
+        ("x" * 300 + ".md", "x" * (NAME_CHARS - 3) + ".md"),
     ],
 )
 def test_a_name_is_made_safe(name: str, kept: str) -> None:
-    assert safe(name) == kept
+    assert safe_name(name) == kept
 
 
 @given(st.text(max_size=300))
 def test_a_safe_name_is_a_file_name_without_a_path(name: str) -> None:
-    kept = safe(name)
-    assert 0 < len(kept) <= LONGEST_NAME
+    kept = safe_name(name)
+    assert 0 < len(kept) <= NAME_CHARS
     assert Path(kept).name == kept
-    assert safe(kept) == kept
+    assert safe_name(kept) == kept
     kept.encode()

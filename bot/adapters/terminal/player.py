@@ -9,7 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
-from bot.process_end import end
+from bot.child_process import end
 
 PLAYERS: Final = (("pw-play",), ("paplay",), ("aplay", "-q"), ("afplay",))
 """Programs that play a WAV file and end: from PipeWire, PulseAudio, ALSA, macOS."""

@@ -16,8 +16,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
+from bot.child_process import end, without_keys
 from bot.events import UserError
-from bot.process_end import end, harmless
 from bot.speech.engines.base import Sound, Unspoken
 from bot.waiting import Background
 
@@ -119,7 +119,7 @@ class Spawned:
                 stdout=PIPE,
                 stderr=DEVNULL,
                 cwd=ROOT,
-                env=harmless(os.environ),
+                env=without_keys(os.environ),
             )
         except OSError as fault:
             reason = os.strerror(fault.errno) if fault.errno else type(fault).__name__

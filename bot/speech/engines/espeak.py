@@ -14,8 +14,8 @@ from asyncio.subprocess import DEVNULL, PIPE
 from contextlib import suppress
 from typing import Final
 
+from bot.child_process import end, without_keys
 from bot.events import UserError
-from bot.process_end import end, harmless
 from bot.speech.engines.base import Sound, Unspoken
 from bot.speech.sound import sound_of
 
@@ -73,7 +73,7 @@ class Espeak:
         async with self._room:
             try:
                 process = await asyncio.create_subprocess_exec(
-                    program, *arguments, stdin=PIPE, stdout=PIPE, stderr=DEVNULL, env=harmless(os.environ)
+                    program, *arguments, stdin=PIPE, stdout=PIPE, stderr=DEVNULL, env=without_keys(os.environ)
                 )
             except OSError as fault:
                 raise Unspoken("crashed", self.name, type(fault).__name__) from None

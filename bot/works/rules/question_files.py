@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from bot.events import File, Request, UserError
-from bot.incoming import safe
+from bot.incoming import safe_name
 from bot.llm.base import IMAGE_BYTES, IMAGE_SIDE, IMAGES_BYTES, Image, MediaType
 from bot.readers.kinds import PICTURES, SUFFIXES, suffix_of
 from bot.readers.pictures import PictureKind, picture_of
@@ -127,12 +127,12 @@ class QuestionFiles:
     async def pictures(self, run: Run, files: Sequence[File]) -> Pictures:
         """Download the pictures."""
         brought, refused = await self._incoming.bring(
-            run, PICTURES, IMAGE_BYTES, files=files[:MOST], copied=True, called="picture"
+            run, PICTURES, IMAGE_BYTES, files=files[:MOST], copied=True, prefix="picture"
         )
         left_out = [UserError(_picture_error_key(refusal.key), **refusal.values) for refusal in refused]
         images: list[Image] = []
         names: list[str] = []
-        beyond = [safe(file.name) for file in files[MOST:]]
+        beyond = [safe_name(file.name) for file in files[MOST:]]
         for file in brought:
             try:
                 data = await self._incoming.read(file.path, IMAGE_BYTES)
@@ -174,7 +174,7 @@ def files_of(request: Request) -> Sequence[File]:
 
 def picture_names(request: Request) -> tuple[str, ...]:
     """The names of the question's pictures, usable or not. Raises UserError as `brought_by` does."""
-    return tuple(safe(file.name) for file in files_of(request) if is_picture(file))
+    return tuple(safe_name(file.name) for file in files_of(request) if is_picture(file))
 
 
 def _image(data: bytes) -> Image:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from bot.events import Attachment, Choice, Choices, Event, Notice, Request, Stage, Text, UserError
-from bot.incoming import safe
+from bot.incoming import safe_name
 from bot.markdown import harmless
 from bot.verb import PRIVATE
 from bot.words import Words, words
@@ -155,11 +155,11 @@ class Exports:
         sheet, key = source.story.cast[name], card.key_of(source.story.cast[name])
         original = await self._logs.stories.cards.file(source.row.space, source.row.id, key) if key else None
         suffix, data = await asyncio.to_thread(card.file_of, name, sheet, tree, original, suffix)
-        return f"{safe(name)}{suffix}", "image/png" if suffix == ".png" else "application/zip", data
+        return f"{safe_name(name)}{suffix}", "image/png" if suffix == ".png" else "application/zip", data
 
 
 def _named(source: _Source, suffix: str) -> str:
-    return f"{safe(source.row.title or 'story').rstrip('. ')}.{suffix}"
+    return f"{safe_name(source.row.title or 'story').rstrip('. ')}.{suffix}"
 
 
 def _markdown(source: _Source, request: Request, say: Words) -> tuple[str, str, bytes]:
@@ -210,7 +210,7 @@ def _card_of(source: _Source, request: Request) -> tuple[str, dict[str, Any]]:
 
 def _card_json(source: _Source, request: Request, say: Words) -> tuple[str, str, bytes]:
     name, tree = _card_of(source, request)
-    return f"{safe(name)}.json", "application/json", dump(tree, indent=2).encode()
+    return f"{safe_name(name)}.json", "application/json", dump(tree, indent=2).encode()
 
 
 def _lorebook(source: _Source, request: Request, say: Words) -> tuple[str, str, bytes]:

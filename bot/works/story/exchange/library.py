@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from bot.events import Attachment, Event, Request, Stage, Text, UserError
-from bot.incoming import safe
+from bot.incoming import safe_name
 from bot.words import words
 from bot.work import Run
 from bot.works.story.exchange import card
@@ -261,4 +261,4 @@ def _row(request: Request, kind: Any, name: str, body: dict[str, Any], writer: s
 def _card_of(row: KeptRow) -> tuple[str, bytes]:
     sheet = json.loads(row.body)["sheet"]
     suffix, data = card.file_of(row.name, sheet, card.card(row.name, sheet, "", ""), row.file or None)
-    return f"{safe(row.name)}{suffix}", data
+    return f"{safe_name(row.name)}{suffix}", data

@@ -20,8 +20,8 @@ _ENVIRONMENT: Final = frozenset({
 _log = logging.getLogger(__name__)
 
 
-def harmless(environ: Mapping[str, str]) -> dict[str, str]:
-    """The variables that Python and its libraries need to start, without any that might hold a key."""
+def without_keys(environ: Mapping[str, str]) -> dict[str, str]:
+    """The environment variables that Python and its libraries need to start, and none that might hold a key."""
     return {name: value for name, value in environ.items() if name.upper() in _ENVIRONMENT}
 
 

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from bot.adapters.terminal import player
+from bot.child_process import end
 from bot.model_process import ModelProcess
-from bot.process_end import end
 from bot.readers.sandbox import Sandbox
 from bot.speech.engines.embedded import Spawned
 from bot.speech.engines.espeak import Espeak
