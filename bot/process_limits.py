@@ -12,14 +12,14 @@ def limit(**limits: int) -> None:
         import resource
     except ImportError:
         return
-    for name, most in limits.items():
-        if (which := getattr(resource, name, None)) is None:
+    for name, soft in limits.items():
+        if (constant := getattr(resource, name, None)) is None:
             continue
-        hard = resource.getrlimit(which)[1]
-        most = most if hard == resource.RLIM_INFINITY else min(most, hard)
+        hard = resource.getrlimit(constant)[1]
+        soft = soft if hard == resource.RLIM_INFINITY else min(soft, hard)
         # At the soft time limit the process gets SIGXCPU, which shows the reason; at the hard one, SIGKILL.
-        above = hard if name == "RLIMIT_CPU" else most
+        ceiling = hard if name == "RLIMIT_CPU" else soft
         try:
-            resource.setrlimit(which, (most, above))
+            resource.setrlimit(constant, (soft, ceiling))
         except (OSError, ValueError):  # macOS names limits that it does not support
             continue

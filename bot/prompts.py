@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 BUNDLED = bundle.ROOT / "prompts.yml"
 OWN = "prompt."
 """The prefix of the settings that hold a space's own wording; the prompt's name follows."""
-LONGEST = 20_000
+PROMPT_CHARS = 20_000
 """The most characters of one prompt: several times the longest in prompts.yml."""
 
 _PLACEHOLDER = re.compile(r"\{([a-z_]+)\}")
@@ -90,14 +90,14 @@ def _prompt(name: str, entry: object) -> PromptText:
     for part in ("system", "user"):
         if not isinstance(entry.get(part), str):
             raise UserError("prompts.missing", prompt=name, part=part)
-    prompt = _text(name, str(entry["system"]), str(entry["user"]))
+    prompt = _prompt_text(name, str(entry["system"]), str(entry["user"]))
     listed = entry.get("placeholders")
-    if wrong := prompt.placeholders ^ set(map(str, listed if isinstance(listed, list) else ())):
-        raise UserError("prompts.placeholders", prompt=name, placeholder=", ".join(sorted(wrong)))
+    if mismatched := prompt.placeholders ^ set(map(str, listed if isinstance(listed, list) else ())):
+        raise UserError("prompts.placeholders", prompt=name, placeholder=", ".join(sorted(mismatched)))
     return prompt
 
 
-def _text(name: str, system: str, user: str) -> PromptText:
+def _prompt_text(name: str, system: str, user: str) -> PromptText:
     return PromptText(name, system, user, hashlib.sha256(f"{system}\0{user}".encode()).hexdigest()[:12])
 
 
@@ -119,15 +119,15 @@ class PromptFile:
             if changed_ns == self._changed_ns:
                 return self._prompts
             self._changed_ns = changed_ns
-            fresh = parse(self._file.read_text(encoding="utf-8"))
+            reread = parse(self._file.read_text(encoding="utf-8"))
         except (OSError, UnicodeDecodeError, UserError) as error:
             _log.warning("prompts.yml cannot be used, keeping the last good version: %s", error)
             return self._prompts
-        if missing := self._prompts.keys() - fresh.keys():
+        if missing := self._prompts.keys() - reread.keys():
             _log.warning("prompts.yml has lost %s, keeping the last good version", ", ".join(sorted(missing)))
             return self._prompts
-        self._prompts = fresh
-        return fresh
+        self._prompts = reread
+        return reread
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,17 +184,19 @@ class Prompts:
         A part that is not given stays unchanged. Raises UserError("prompts.…") for a wording with other placeholders
         than the file's, so that a broken prompt never reaches a model.
         """
-        now = (await self.wording(space, name)).text
-        if len(text) > LONGEST:
-            raise UserError("prompts.long", length=len(text), limit=LONGEST)
-        changed = parts(text)
-        prompt = _text(name, changed.get("system", now.system), changed.get("user", now.user))
+        current = (await self.wording(space, name)).text
+        if len(text) > PROMPT_CHARS:
+            raise UserError("prompts.long", length=len(text), limit=PROMPT_CHARS)
+        typed_parts = parts(text)
+        prompt = _prompt_text(
+            name, typed_parts.get("system", current.system), typed_parts.get("user", current.user)
+        )
         expected = self._file.read()[name].placeholders
         if missing := expected - prompt.placeholders:
             raise UserError("prompts.lacks", prompt=name, placeholders=_braced(missing))
-        if strange := prompt.placeholders - expected:
+        if unknown := prompt.placeholders - expected:
             raise UserError(
-                "prompts.strange", prompt=name, placeholders=_braced(strange), wanted=_braced(expected)
+                "prompts.strange", prompt=name, placeholders=_braced(unknown), wanted=_braced(expected)
             )
         return prompt
 
@@ -214,8 +216,8 @@ def _wording(bundled: PromptText, own: SettingRow | None) -> Wording:
     """The space's own wording if it has the same placeholders as the file's, otherwise the file's."""
     if own is None:
         return Wording(bundled)
-    written = parts(own.value)
-    prompt = _text(bundled.name, written.get("system", ""), written.get("user", ""))
+    own_parts = parts(own.value)
+    prompt = _prompt_text(bundled.name, own_parts.get("system", ""), own_parts.get("user", ""))
     if prompt.placeholders != bundled.placeholders:
         _log.warning("a wording of %s has other placeholders than prompts.yml; using the file's", prompt.name)
         return Wording(bundled, own, stale=True)
@@ -239,8 +241,8 @@ def parts(wording: str) -> dict[str, str]:
         tree: Any = yaml.safe_load(text) if _is_flat(text) else None
     except (yaml.YAMLError, ValueError, RecursionError):
         tree = None
-    named = isinstance(tree, Mapping) and tree and set(tree) <= {"system", "user"}
-    if named and all(isinstance(value, str) for value in tree.values()):
+    has_parts = isinstance(tree, Mapping) and tree and set(tree) <= {"system", "user"}
+    if has_parts and all(isinstance(value, str) for value in tree.values()):
         return {name: value.rstrip() + "\n" for name, value in tree.items()}
     return {"system": text}
 

@@ -1,5 +1,6 @@
-"""Deletes data older than `[storage] keep_days`, and data of spaces that the bot left more than `grace_days` ago, at
-the start and once a day. Knows no table.
+"""Deletes data older than `[storage] keep_days`, and data of spaces that the bot left more than `grace_days` ago.
+
+This happens at the start and once a day. Knows no table.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from storage.faults import StorageFault
 from storage.retention import BATCH, Retention
 
 FIRST_S = 30.0
-"""Delay in seconds after a start, so that waiting requests are answered first."""
+"""How many seconds after a start the first deletion waits, so that waiting requests are answered first."""
 
 DAY_S = 86_400.0
 
@@ -76,13 +77,14 @@ class KeptDays:
                     await self.round(now)
                 if self._grace_days:
                     await self.delete_left(now)
-            except StorageFault as fault:  # tried again tomorrow
+            except StorageFault as fault:  # tried again the next day
                 _log.warning("what is due could not be deleted: %s", fault)
             await asyncio.sleep(DAY_S)
 
     async def round(self, now: datetime) -> int:
-        """Delete everything that is due; returns how many runs, conversations and changes of settings. Raises
-        StorageFault.
+        """Delete everything that is due; returns the number of deleted runs, conversations and changes of settings.
+
+        Raises StorageFault.
         """
         before = now - timedelta(days=self._days)
         forgotten, after = 0, 0
@@ -105,7 +107,7 @@ class KeptDays:
         return forgotten
 
     async def delete_left(self, now: datetime) -> list[str]:
-        """Delete all data of the spaces that the bot left long enough ago; returns which.
+        """Delete all data of the spaces that the bot left more than `grace_days` ago; returns their ids.
 
         Raises StorageFault; the rest is deleted next time.
         """

@@ -64,8 +64,8 @@ IN_THREAD, IN_CHANNEL, IN_PRIVATE = "thread", "channel", "private"
 ANSWERING: Final = (IN_THREAD, IN_CHANNEL, IN_PRIVATE)
 """Where answers go."""
 
-NEAREST: Final[tuple[Scope, ...]] = ("person", "thread", "channel", "category", "space")
-LATELY: Final = (
+SCOPES_BY_NEARNESS: Final[tuple[Scope, ...]] = ("person", "thread", "channel", "category", "space")
+CACHED: Final = (
     LANGUAGE,
     TIMEZONE,
     FREE_CHAT,
@@ -107,41 +107,41 @@ class Settings:
         self._category = category
         self.store = store
         self._config = config
-        self._remembered: OrderedDict[str, Sequence[SettingRow]] = OrderedDict()
-        self._read: dict[str, float] = {}
-        """When the current reading of each of these began, by time.monotonic."""
-        self._at_hand: frozenset[str] = frozenset()
-        self._turn = asyncio.Lock()
+        self._cache: OrderedDict[str, Sequence[SettingRow]] = OrderedDict()
+        self._read_at: dict[str, float] = {}
+        """When the reading of each space in the cache began, by time.monotonic."""
+        self._also_cached: frozenset[str] = frozenset()
+        self._lock = asyncio.Lock()
         self.configured: Mapping[str, Sequence[SettingRow]] = {}
         """The settings of spaces in config.toml, by space id, with their scopes; stored settings come first."""
 
-    def keep_at_hand(self, names: Collection[str]) -> None:
-        """Cache these settings, too, because every request reads them."""
-        self._at_hand = frozenset(names)
-        self._remembered.clear()
+    def also_cache(self, names: Collection[str]) -> None:
+        """Cache these settings too, because every request reads them."""
+        self._also_cached = frozenset(names)
+        self._cache.clear()
 
     async def nearest(self, place: Place, person: str, name: str) -> list[SettingRow]:
         """The rows of this setting for this person in this place, the nearest first; the first one applies."""
-        cached = name in LATELY or name in self._at_hand
-        rows = await (self._of(place.space) if cached else self.store.named(place.space, [name]))
+        cached = name in CACHED or name in self._also_cached
+        rows = await (self._rows(place.space) if cached else self.store.named(place.space, [name]))
         return self._nearest(rows, place, person, name)
 
     async def nearest_under(self, place: Place, person: str, prefix: str) -> dict[str, SettingRow]:
         """The row that applies there for every setting with this prefix, by the rest of its name."""
         rows = await self.store.with_prefix(place.space, prefix)
-        here = [row for row in rows if row.of in self._owners(row.scope, place, person)]
-        here.sort(key=lambda row: NEAREST.index(row.scope), reverse=True)
-        return {row.name.removeprefix(prefix): row for row in here}
+        applying = [row for row in rows if row.of in self._owners(row.scope, place, person)]
+        applying.sort(key=lambda row: SCOPES_BY_NEARNESS.index(row.scope), reverse=True)
+        return {row.name.removeprefix(prefix): row for row in applying}
 
     async def any_in(self, space: str) -> bool:
         """Whether anything is set in the space that every request reads."""
-        return bool(await self._of(space) or self.configured.get(space))
+        return bool(await self._rows(space) or self.configured.get(space))
 
     async def of_space(self, space: str, *prefixes: str) -> list[SettingRow]:
         """The space's rows with one of the prefixes `ACCESS`, `BUDGETS` and `HOUSE_RULES`, in order. Rows from the
         config, for names that are not stored, have the scope "config"."""
         rows = dict[str, SettingRow]()
-        for row in await self._of(space):
+        for row in await self._rows(space):
             if row.scope == "space" and row.name.startswith(prefixes):
                 rows[row.name] = row
         for row in self.configured.get(space, ()):
@@ -151,8 +151,8 @@ class Settings:
 
     async def under(self, space: str, prefix: str) -> dict[str, SettingRow]:
         """The values set for the whole space under this prefix, by the rest of their names."""
-        more = [row for row in self.configured.get(space, ()) if row.scope == "space"]
-        rows = {row.name: replace(row, scope="config") for row in more if row.name.startswith(prefix)}
+        configured = [row for row in self.configured.get(space, ()) if row.scope == "space"]
+        rows = {row.name: replace(row, scope="config") for row in configured if row.name.startswith(prefix)}
         return {name.removeprefix(prefix): row for name, row in rows.items()} | await self.store.of_space(
             space, prefix
         )
@@ -164,20 +164,20 @@ class Settings:
         """Write all of these settings, or none. Raises UserError("settings.no_category") if the channel is in no
         category.
         """
-        owner = self._changed_owner(scope, place, person)
-        async with self._turn:
+        owner = self._owner_to_change(scope, place, person)
+        async with self._lock:
             await self.store.set_all(place.space, values, person, scope, owner)
-            await self._remember(place.space)
+            await self._reload(place.space)
 
     async def write(self, space: str, person: str, values: Mapping[tuple[Scope, str, str], str]) -> None:
         """Write all of these settings, by scope, owner and name, or none."""
-        async with self._turn:
+        async with self._lock:
             await self.store.write(space, values, person)
-            await self._remember(space)
+            await self._reload(space)
 
     async def add(self, space: str, person: str, name: str, value: str) -> bool:
         """Set a value for the whole space unless it has one; returns whether it did."""
-        async with self._turn:
+        async with self._lock:
             added = await self.store.add(space, name, value, person)
             self.changed(space)
             return added
@@ -188,27 +188,27 @@ class Settings:
 
     async def reset_all(self, place: Place, person: str, names: Sequence[str], scope: Scope) -> bool:
         """Remove these settings of this scope; returns whether there was any. Raises UserError as `set_all` does."""
-        owner = self._changed_owner(scope, place, person)
-        async with self._turn:
-            was = await self.store.reset_all(place.space, names, person, scope, owner)
-            await self._remember(place.space)
-            return was
+        owner = self._owner_to_change(scope, place, person)
+        async with self._lock:
+            removed = await self.store.reset_all(place.space, names, person, scope, owner)
+            await self._reload(place.space)
+            return removed
 
     def changed(self, space: str) -> None:
         """Drop the cache of a space, "" for all spaces, after its settings were written without this class."""
         if space:
-            self._remembered.pop(space, None)
+            self._cache.pop(space, None)
         else:
-            self._remembered.clear()
+            self._cache.clear()
 
     async def locale(self, place: Place, person: str, otherwise: str) -> str:
         """The locale for answers to the person: the nearest setting, otherwise the platform's."""
-        await self._of(place.space)
+        await self._rows(place.space)
         return self.known_locale(place, person, otherwise)
 
     def known_locale(self, place: Place, person: str, otherwise: str) -> str:
         """The same without waiting for the database: `otherwise` if the space is not cached."""
-        settings = self._nearest(self._remembered.get(place.space, ()), place, person, LANGUAGE)
+        settings = self._nearest(self._cache.get(place.space, ()), place, person, LANGUAGE)
         return settings[0].value if settings else otherwise
 
     async def zone(self, request: Request) -> tzinfo:
@@ -254,7 +254,7 @@ class Settings:
         """The models of each role in the space, unless a channel or a person has chosen others."""
         chosen = {
             role: tuple(models)
-            for row in (*self.configured.get(space, ()), *await self._of(space))
+            for row in (*self.configured.get(space, ()), *await self._rows(space))
             if row.scope == "space"
             and row.name.startswith(MODEL)
             and (role := row.name.removeprefix(MODEL)) in ROLES
@@ -264,46 +264,46 @@ class Settings:
 
     def _permitted_models(self, row: SettingRow) -> list[str]:
         models = _models(row.value)
-        may = permitted_to_person if row.scope == "person" else _permitted
-        return list(map(str, models)) if all(may(self._config, model) for model in models) else []
+        is_permitted = permitted_to_person if row.scope == "person" else _permitted
+        return list(map(str, models)) if all(is_permitted(self._config, model) for model in models) else []
 
-    async def _of(self, space: str) -> Sequence[SettingRow]:
-        asked = time.monotonic()
-        fresh = self._alone or asked - self._read.get(space, -SHARED_S) < SHARED_S
-        if fresh and (remembered := self._remembered.get(space)) is not None:
-            return remembered
-        async with self._turn:
+    async def _rows(self, space: str) -> Sequence[SettingRow]:
+        called_at = time.monotonic()
+        fresh = self._alone or called_at - self._read_at.get(space, -SHARED_S) < SHARED_S
+        if fresh and (rows := self._cache.get(space)) is not None:
+            return rows
+        async with self._lock:
             # Waiting callers share a reading that began after they asked.
-            known = space in self._remembered and (self._alone or self._read.get(space, 0.0) >= asked)
-            if not known:
-                began = time.monotonic()
-                await self._remember(space)
-                self._read[space] = began
-            return self._remembered[space]
+            is_current = space in self._cache and (self._alone or self._read_at.get(space, 0.0) >= called_at)
+            if not is_current:
+                reading_at = time.monotonic()
+                await self._reload(space)
+                self._read_at[space] = reading_at
+            return self._cache[space]
 
-    async def _remember(self, space: str) -> None:
-        names = (*LATELY, *self._at_hand)
-        self._remembered[space] = await self.store.named(space, names, (ACCESS, BUDGETS, HOUSE_RULES))
-        if len(self._remembered) > SPACES:
-            self._read.pop(self._remembered.popitem(last=False)[0], None)
+    async def _reload(self, space: str) -> None:
+        names = (*CACHED, *self._also_cached)
+        self._cache[space] = await self.store.named(space, names, (ACCESS, BUDGETS, HOUSE_RULES))
+        if len(self._cache) > SPACES:
+            self._read_at.pop(self._cache.popitem(last=False)[0], None)
 
     def _nearest(self, rows: Sequence[SettingRow], place: Place, person: str, name: str) -> list[SettingRow]:
         """The stored rows, the nearest first, then the nearest one of config.toml."""
         configured = self.configured.get(place.space, ())
-        found = self._by_scope(rows, place, person, name) if rows else []
+        nearest = self._by_scope(rows, place, person, name) if rows else []
         for row in self._by_scope(configured, place, "", name)[:1] if configured else ():
-            found.append(replace(row, scope="config"))
-        return found
+            nearest.append(replace(row, scope="config"))
+        return nearest
 
     def _by_scope(self, rows: Sequence[SettingRow], place: Place, person: str, name: str) -> list[SettingRow]:
         by_scope = dict[Scope, SettingRow]()
         for row in rows:
             if row.name == name and row.of in self._owners(row.scope, place, person):
                 by_scope[row.scope] = row
-        return list(filter(None, map(by_scope.get, NEAREST)))
+        return list(filter(None, map(by_scope.get, SCOPES_BY_NEARNESS)))
 
     def _owners(self, scope: Scope, place: Place, person: str) -> tuple[str, ...]:
-        """A list with the owner, empty if there is none: a place without a category, a setting without a person."""
+        """The owner of settings of this scope; empty if there is none: no category in the place, or no person."""
         owner = self.owner(scope, place, person)
         return (owner,) if owner or scope == "space" else ()
 
@@ -321,7 +321,7 @@ class Settings:
             case "space" | "config":
                 return ""
 
-    def _changed_owner(self, scope: Scope, place: Place, person: str) -> str:
+    def _owner_to_change(self, scope: Scope, place: Place, person: str) -> str:
         owner = self.owner(scope, place, person)
         if scope == "category" and not owner:
             raise UserError("settings.no_category")
@@ -330,9 +330,9 @@ class Settings:
     async def of_channels(self, space: str, names: Sequence[str]) -> list[SettingRow]:
         """The rows of channels, categories and the whole space under these names, then those of config.toml."""
         rows = await self.store.named(space, names)
-        more = [row for row in self.configured.get(space, ()) if row.name in names]
+        configured = [row for row in self.configured.get(space, ()) if row.name in names]
         shared = [row for row in rows if row.scope in ("channel", "category", "space")]
-        return [*shared, *(replace(row, scope="config") for row in more)]
+        return [*shared, *(replace(row, scope="config") for row in configured)]
 
 
 UTC: Final = "UTC"
@@ -363,21 +363,21 @@ def choosable(config: Config) -> list[str]:
 
 def permitted(config: Config, model: str) -> bool:
     """Whether spaces may choose the model: any model of a known provider, unless the config lists the models."""
-    named = model_spec.model_of(model)
-    if named.partition(":")[0] not in config.providers:
+    name = model_spec.model_of(model)
+    if name.partition(":")[0] not in config.providers:
         return False
-    return not config.offered or named in choosable(config)
+    return not config.offered or name in choosable(config)
 
 
 def permitted_to_person(config: Config, spec: ModelSpec) -> bool:
     """Whether a person may choose the model for themselves: the config must name it, and settings that may cost more
     must be exactly those in the config.
     """
-    costs = (spec.effort, spec.timeout, spec.tokens) != (None, None, None)
+    may_cost_more = (spec.effort, spec.timeout, spec.tokens) != (None, None, None)
     return (
         _permitted(config, spec)
         and spec.model in choosable(config)
-        and (not costs or str(spec) in config.roles.specs)
+        and (not may_cost_more or str(spec) in config.roles.specs)
     )
 
 

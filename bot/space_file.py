@@ -135,6 +135,8 @@ def _spaces(resources: Resources) -> Iterator[tuple[str, list[Entry], list[UserE
 
 @dataclass(slots=True)
 class _Reader:
+    """Checks the tables of one space, and collects the values to store and the errors."""
+
     resources: Resources
     platform: str
     entries: list[Entry] = field(default_factory=list)
@@ -143,13 +145,13 @@ class _Reader:
     def read(self, tables: Mapping[str, Any]) -> None:
         for name in tables:
             if name not in TABLES:
-                self._wrong((name,), UserError("space_file.unknown", name=name, known=", ".join(TABLES)))
+                self._report((name,), UserError("space_file.unknown", name=name, known=", ".join(TABLES)))
         self._settings((EVERYONE,), tables.get(EVERYONE, {}), "space", "")
         scopes: tuple[Scope, Scope] = ("channel", "category")
         for scope in scopes:
             owners = tables.get(OF_SCOPE[scope], {})
             if not isinstance(owners, dict):
-                self._wrong((OF_SCOPE[scope],), UserError("space_file.table", name=OF_SCOPE[scope]))
+                self._report((OF_SCOPE[scope],), UserError("space_file.table", name=OF_SCOPE[scope]))
                 continue
             for id, values in owners.items():
                 self._settings((OF_SCOPE[scope], id), values, scope, id)
@@ -159,41 +161,44 @@ class _Reader:
         ):
             rows = tables.get(name, [])
             if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
-                self._wrong((name,), UserError("space_file.list", name=name))
+                self._report((name,), UserError("space_file.list", name=name))
                 continue
             if len(rows) > most:
-                self._wrong((name,), UserError("space_file.many", name=name, limit=most))
+                self._report((name,), UserError("space_file.many", name=name, limit=most))
             for n, row in enumerate(rows):
                 try:
                     self._add(parse((name, n), row))
                 except UserError as error:
-                    self._wrong((name, n), error)
+                    self._report((name, n), error)
 
-    def _wrong(self, where: Key, error: UserError) -> None:
+    def _report(self, where: Key, error: UserError) -> None:
         self.faults.append(Fault(where, error))
 
     def _add(self, entry: Entry) -> None:
-        if any((entry.scope, entry.of, entry.name) == (had.scope, had.of, had.name) for had in self.entries):
+        if any(
+            (entry.scope, entry.of, entry.name) == (other.scope, other.of, other.name)
+            for other in self.entries
+        ):
             raise UserError("space_file.twice")
         self.entries.append(entry)
 
     def _settings(self, where: Key, values: object, scope: Scope, of: str) -> None:
         if not isinstance(values, dict):
-            self._wrong(where, UserError("space_file.table", name=str(where[-1])))
+            self._report(where, UserError("space_file.table", name=str(where[-1])))
             return
         called = str(values.get(CALLED, "")) if scope != "space" else ""
         kind = cast("Kind", scope if scope != "space" else "")
-        for name, value in _flat(values).items():
+        for name, value in _flattened(values).items():
             if called and name == CALLED:
                 continue
-            here = (*where, *name.split(".")) if name not in values else (*where, name)
+            key = (*where, *name.split(".")) if name not in values else (*where, name)
             try:
                 checked = self._checked(name, value, scope)
-                self._add(Entry(scope, of, name, checked, here, kind, of, called))
+                self._add(Entry(scope, of, name, checked, key, kind, of, called))
             except UserError as error:
-                self._wrong(here, error)
+                self._report(key, error)
             except ValueError:
-                self._wrong(here, UserError("space_file.value", name=name))
+                self._report(key, UserError("space_file.value", name=name))
 
     def _checked(self, name: str, value: object, scope: Scope) -> str:
         """Check a value; returns the one to store. Raises UserError or ValueError."""
@@ -206,13 +211,13 @@ class _Reader:
         if scope not in setting.scopes:
             tables = [f"`{OF_SCOPE[of]}`" for of in setting.scopes if of in OF_SCOPE]
             raise UserError("space_file.scope", name=name, tables=", ".join(tables) or "–")
-        typed = _typed(name, value)
+        typed = _as_typed(name, value)
         checked = setting.checked(self.resources, typed, scope)
         check_listening(self.resources.config, self.platform, name, checked)
         return checked
 
     def _rule(self, where: Key, row: dict[str, Any]) -> Entry:
-        _known(row, _RULE)
+        _check_keys(row, _RULE)
         what, allows = row.get("what"), row.get("allow")
         if what not in RULED:
             raise UserError("settings.choices", name="what", value=str(what)[:80], choices=", ".join(RULED))
@@ -225,7 +230,7 @@ class _Reader:
         return Entry("space", "", setting, access.value_of(allows, name), where, kind, of, name)
 
     def _budget(self, where: Key, row: dict[str, Any]) -> Entry:
-        _known(row, _BUDGET)
+        _check_keys(row, _BUDGET)
         amount, unit = amount_of(str(row.get("amount", "")))
         per = row.get("per", PERIODS[0])
         if per not in PERIODS:
@@ -239,18 +244,18 @@ class _Reader:
         return Entry("space", "", setting, f"{amount} {name}".strip(), where, kind, of, name)
 
 
-def _flat(values: Mapping[str, Any]) -> dict[str, Any]:
-    """The values under flat keys such as `model.answerer`, which TOML reads as a table `model`."""
+def _flattened(values: Mapping[str, Any]) -> dict[str, Any]:
+    """The values by flat keys such as `model.answerer`, which TOML reads as a table `model`."""
     flat = dict[str, Any]()
     for name, value in values.items():
         if isinstance(value, dict):
-            flat |= {f"{name}.{more}": inner for more, inner in _flat(value).items()}
+            flat |= {f"{name}.{rest}": inner for rest, inner in _flattened(value).items()}
         else:
             flat[name] = value
     return flat
 
 
-def _typed(name: str, value: object) -> str:
+def _as_typed(name: str, value: object) -> str:
     """The value as a person would type it."""
     if isinstance(value, bool):
         return ON if value else OFF
@@ -261,7 +266,7 @@ def _typed(name: str, value: object) -> str:
     return str(value).strip()
 
 
-def _known(row: Mapping[str, Any], names: Sequence[str]) -> None:
+def _check_keys(row: Mapping[str, Any], names: Sequence[str]) -> None:
     for name in row:
         if name not in names:
             raise UserError("space_file.unknown", name=name[:60], known=", ".join(names))
@@ -269,45 +274,48 @@ def _known(row: Mapping[str, Any], names: Sequence[str]) -> None:
 
 def _one_of(row: Mapping[str, Any], kinds: Sequence[str]) -> tuple[Kind, str]:
     """Which of these kinds the row names, and its id; ("", "") for none."""
-    named = [kind for kind in kinds if kind in row]
-    if len(named) > 1:
-        raise UserError("space_file.one", names=", ".join(named))
-    if not named:
+    named_kinds = [kind for kind in kinds if kind in row]
+    if len(named_kinds) > 1:
+        raise UserError("space_file.one", names=", ".join(named_kinds))
+    if not named_kinds:
         return "", ""
-    id = row[named[0]]
+    id = row[named_kinds[0]]
     if not isinstance(id, str) or not id.strip():
-        raise UserError("space_file.id", name=named[0])
-    return cast("Kind", named[0]), id.strip()
+        raise UserError("space_file.id", name=named_kinds[0])
+    return cast("Kind", named_kinds[0]), id.strip()
 
 
 def _name(row: Mapping[str, Any]) -> str:
     return " ".join(str(row.get("name", "")).split())[:NAME_CHARS]
 
 
-def tables(rows: Sequence[SettingRow], called: Mapping[str, str]) -> dict[str, Any]:
-    """The tables of these rows; `called` are the names of channels and categories by their ids. Rows of people and
+def tables(rows: Sequence[SettingRow], names: Mapping[str, str]) -> dict[str, Any]:
+    """The tables of these rows; `names` are those of channels and categories by their ids. Rows of people and
     threads, and settings that this release does not know, are left out."""
-    whole: dict[str, Any] = {name: [] if name in (ACCESS, BUDGETS) else {} for name in TABLES}
+    result: dict[str, Any] = {name: [] if name in (ACCESS, BUDGETS) else {} for name in TABLES}
     for row in sorted(rows, key=lambda row: (row.scope, row.of, row.name)):
         if row.scope not in OF_SCOPE:
             continue
         if (rule := rule_of(row)) is not None:
             whose: Mapping[str, str] = {rule.whose: rule.of} if rule.of else {}
-            whole[ACCESS].append({"what": rule.what, **whose, **_named(rule.name), "allow": rule.allows})
+            result[ACCESS].append(
+                {"what": rule.what, **whose, **_name_entry(rule.name), "allow": rule.allows}
+            )
         elif (budget := budget_of(row)) is not None:
             amount = {"amount": f"{budget.amount} {budget.unit}", "per": str(budget.per)}
             amount[budget.holder if budget.of else "whose"] = budget.of or budget.holder
-            whole[BUDGETS].append(amount | _named(budget.name))
+            result[BUDGETS].append(amount | _name_entry(budget.name))
         elif (setting := SETTINGS.get(row.name)) is not None:
-            table = whole[OF_SCOPE[row.scope]]
+            table = result[OF_SCOPE[row.scope]]
             if row.scope != "space":
-                name = called.get(row.of, "")
+                name = names.get(row.of, "")
                 table = table.setdefault(row.of, {CALLED: name} if name else {})
             table[row.name] = setting.shown(row.value)
-    return {name: table for name, table in whole.items() if table}
+    return {name: table for name, table in result.items() if table}
 
 
-def _named(name: str) -> dict[str, str]:
+def _name_entry(name: str) -> dict[str, str]:
+    """The entry with a rule's or a budget's name; {} for an empty name."""
     return {"name": name} if name else {}
 
 
@@ -320,14 +328,14 @@ def toml(table: Mapping[str, Any], path: tuple[str, ...] = ()) -> str:
     ]
     parts = ["\n".join(lines)] if lines else []
     for name, value in table.items():
-        where = ".".join(map(_key, (*path, name)))
+        header = ".".join(map(_key, (*path, name)))
         if isinstance(value, dict):
             inner = toml(value, (*path, name))
             # A table that contains only tables needs no header.
-            only = value and all(isinstance(more, dict) for more in value.values())
-            parts.append(inner if only else f"[{where}]\n{inner}".rstrip())
+            only_tables = value and all(isinstance(part, dict) for part in value.values())
+            parts.append(inner if only_tables else f"[{header}]\n{inner}".rstrip())
         elif isinstance(value, list):
-            parts += [f"[[{where}]]\n{toml(row)}" for row in value]
+            parts += [f"[[{header}]]\n{toml(row)}" for row in value]
     return "\n\n".join(parts)
 
 

@@ -28,27 +28,27 @@ def cached(
     Each new result drops those that are older than `seconds` by the `clock`.
     """
 
-    def decorated(function: Callable[P, T]) -> Callable[P, T]:
+    def decorator(function: Callable[P, T]) -> Callable[P, T]:
         results: dict[tuple[object, ...], tuple[T, int, float]] = {}
         lock = Lock()
-        held = 0
+        total = 0
 
         @wraps(function)
-        def looked_up(*arguments: P.args, **named: P.kwargs) -> T:
-            nonlocal held
+        def wrapper(*arguments: P.args, **keywords: P.kwargs) -> T:
+            nonlocal total
             if (known := results.get(arguments)) is not None:
                 return known[0]
-            result = function(*arguments, **named)
+            result = function(*arguments, **keywords)
             length = len(repr(arguments)) if size is None else size(result)
             with lock:
                 now = clock()
                 if length <= most and arguments not in results:
                     results[arguments] = result, length, now
-                    held += length
-                while results and (held > most or next(iter(results.values()))[2] < now - seconds):
-                    held -= results.pop(next(iter(results)))[1]
+                    total += length
+                while results and (total > most or next(iter(results.values()))[2] < now - seconds):
+                    total -= results.pop(next(iter(results)))[1]
             return result
 
-        return looked_up
+        return wrapper
 
-    return decorated
+    return decorator

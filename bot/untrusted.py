@@ -53,24 +53,24 @@ def data(text: str) -> str:
 
 def passages(quoted: Iterable[Passage], numbers: Iterable[int] | None = None) -> str:
     """The passages, one below the other, with these numbers, or numbered from 1."""
-    fenced = []
+    elements = []
     for n, passage in zip(count(1) if numbers is None else numbers, quoted, strict=False):
-        where = " ".join(data(f"{passage.title} › {passage.heading}").translate(_IN_QUOTES).split())
-        fenced.append(f'<passage n="{n}" from="{where}">\n{data(passage.text)}\n</passage>')
-    return "\n".join(fenced)
+        source = " ".join(data(f"{passage.title} › {passage.heading}").translate(_IN_QUOTES).split())
+        elements.append(f'<passage n="{n}" from="{source}">\n{data(passage.text)}\n</passage>')
+    return "\n".join(elements)
 
 
 def earlier(history: Iterable[tuple[str, str]], thread: str, *, most: int = EARLIER_CHARS) -> str:
     """The conversation before a question: its (question, answer) pairs, oldest first, with `most` characters of each
     answer, and messages of its `thread`.
     """
-    fenced = []
+    elements = []
     for asked, answered in history:
         question, answer = data(asked), data(answered[:most])
-        fenced.append(f"<earlier>\n<question>{question}</question>\n<answer>{answer}</answer>\n</earlier>")
+        elements.append(f"<earlier>\n<question>{question}</question>\n<answer>{answer}</answer>\n</earlier>")
     if thread.strip():
-        fenced.append(f"<earlier>\n{data(thread)}\n</earlier>")
-    return "\n".join(fenced)
+        elements.append(f"<earlier>\n{data(thread)}\n</earlier>")
+    return "\n".join(elements)
 
 
 def pictures(names: Sequence[str]) -> str:

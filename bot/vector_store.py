@@ -24,7 +24,7 @@ _log = logging.getLogger(__name__)
 
 
 async def vector_store(config: Config, database: Database) -> Vectors:
-    """Raises StorageFault."""
+    """The store of vectors for these settings. Raises StorageFault."""
     if config.storage.chroma_url:
         return ChromaVectors.remote(config.storage.chroma_url)
     if database.shared and await postgres_vectors.prepared(database):

@@ -84,8 +84,8 @@ class Argument:
         """Whether a word with two hyphens before it is an unknown option, not part of the text: the text is `terse`, or
         only a name that is completed.
         """
-        name = self.completes not in ("", "command") and self.most is None and " " not in self.name
-        return self.terse or name
+        is_name = self.completes not in ("", "command") and self.most is None and " " not in self.name
+        return self.terse or is_name
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,6 +180,7 @@ class Verb:
         return f"/{self.path} {self.sample_in(say)}".rstrip()
 
     def sample_in(self, say: Callable[[str], str]) -> str:
+        """The sample in the language of the catalogue `say`."""
         key = f"samples.{self.path.replace(' ', '_')}"
         translated = say(key)
         return self.sample if translated == key else translated
@@ -209,10 +210,8 @@ class Verb:
         return self.admin or (self.sets and text.strip() != "" and options.get(FOR.name) != ME)
 
     def option(self, name: str) -> Option | None:
-        for option in self.options:
-            if option.name == name:
-                return option
-        return None
+        """The option of this name, None if the verb has none."""
+        return next((option for option in self.options if option.name == name), None)
 
 
 PRIVATE: Final = Option("private", "verbs.option_private", "flag")
@@ -231,14 +230,14 @@ FOR: Final = Option("for", "verbs.option_for", choices=(ME, "channel", "category
 """The scope of a setting: the person who sets it, the channel, its category, or everyone."""
 
 
-def shown_name(given: Argument | Option, say: Callable[[str], str]) -> str:
+def shown_name(parameter: Argument | Option, say: Callable[[str], str]) -> str:
     """The name of an argument or an option in the language of the catalogue `say`."""
-    return " ".join(name_in(say, word, "option") for word in given.name.split())
+    return " ".join(name_in(say, word, "option") for word in parameter.name.split())
 
 
-def shown_choices(given: Argument | Option, say: Callable[[str], str]) -> list[str]:
+def shown_choices(parameter: Argument | Option, say: Callable[[str], str]) -> list[str]:
     """The names of the choices in the language of the catalogue `say`."""
-    return [name_in(say, choice, given.name) for choice in given.choices]
+    return [name_in(say, choice, parameter.name) for choice in parameter.choices]
 
 
 def shown_path(verb: Verb, say: Callable[[str], str]) -> str:

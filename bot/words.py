@@ -91,10 +91,10 @@ class Words:
         sentence = self._sections[section].get(name)
         if sentence is None:  # a test catches it; a person still gets the key and the values
             return " ".join([key, *(f"{name}={value}" for name, value in values.items())])
-        shown = _Values(operator=_Value(int(self.to_operator)))
+        formatted = _Values(operator=_Value(int(self.to_operator)))
         for name, value in values.items():
-            shown[name] = _Value(self._in_words(value))
-        return sentence.format_map(shown)
+            formatted[name] = _Value(self._in_words(value))
+        return sentence.format_map(formatted)
 
     def plain(self, values: Mapping[str, object]) -> dict[str, str | int | float | bool | None]:
         """The values of a sentence as they can be stored: functions, errors and other objects in these words."""

@@ -201,7 +201,7 @@ PARSERS: dict[str, Callable[[str], object]] = {
     "a command": or_refused(command_line.parse),
     "a question": or_refused(lambda text: command_line.parse(f"/rules ask {text}")),
     "members": or_refused(model_spec.parse_list),
-    "a prompt's wording": lambda text: prompts.parts(f"system: {text}"[: prompts.LONGEST]),
+    "a prompt's wording": lambda text: prompts.parts(f"system: {text}"[: prompts.PROMPT_CHARS]),
 }
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bot.events import Event, Request, Stage, Text, UserError
-from bot.prompts import LONGEST, as_yaml
+from bot.prompts import PROMPT_CHARS, as_yaml
 from bot.words import words
 from bot.work import Run
 
@@ -108,7 +108,7 @@ def _new_text(request: Request, typed: str) -> str:
     if isinstance(named := request.options.get("file"), str) and request.place.platform == "terminal":
         try:
             with Path(named).open("rb") as file:
-                data = file.read(4 * LONGEST + 1)
+                data = file.read(4 * PROMPT_CHARS + 1)
         except FileNotFoundError:
             raise UserError("library.file_missing", name=Path(named).name) from None
         except OSError as error:
