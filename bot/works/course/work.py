@@ -30,7 +30,8 @@ from bot.works.course.course_document import read_book, read_course, read_folder
 from bot.works.course.course_fields import names_course
 from bot.works.course.course_names import course_named
 from bot.works.course.folder import add_options, pack
-from bot.works.library.intake_job import IntakeJob, failures, files_of, left_out, named_paths
+from bot.works.library.files import failures, files_of, left_out, named_paths
+from bot.works.library.intake_job import IntakeJob
 
 if TYPE_CHECKING:
     from bot.incoming import Incoming

@@ -6,27 +6,25 @@ files are added and why.
 
 from __future__ import annotations
 
-import asyncio
 import dataclasses
 import json
 import time
-from collections.abc import AsyncGenerator, Awaitable, Callable, Container, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import aclosing, suppress
-from itertools import islice
-from typing import TYPE_CHECKING, Generic, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, TypeAlias
 
-from bot.events import Ended, Event, Failed, Notice, Request, Status, Text, UserError
-from bot.readers.kinds import BUNDLE, SUFFIXES, suffix_of
-from bot.retrieval.files import Candidate, Refused, gather, passed_over
+from bot.events import Ended, Event, Notice, Status, Text, UserError
+from bot.readers.kinds import BUNDLE, suffix_of
+from bot.retrieval.files import Refused
 from bot.retrieval.intake import IntakeResult, Item
-from bot.runs.requests import ONLY, WATCH
 from bot.words import Words, words
 from bot.work import Run
+from bot.works.library.files import FAILURES_NAMED, failures
+from bot.works.library.step_reports import ReportingStep
 from bot.works.library.unread import unread_notices
 from storage.faults import StorageFault
 
 if TYPE_CHECKING:
-    from bot.incoming import Incoming
     from bot.readers.document import Progress
     from bot.retrieval.intake import Intake, Shape
     from storage.jobs import Jobs
@@ -38,9 +36,6 @@ READ_BYTES = 1_000_000
 EMBED_CHUNKS = 64
 """How many vectors one step makes: two to three seconds' work on one core."""
 
-FAILURES_NAMED = 20
-"""How many failed files are named in the chat; `library jobs` names them all."""
-
 NOTE_S = 1.0
 """Seconds between two times that a file's progress is stored."""
 
@@ -48,61 +43,6 @@ Span = tuple[str, int, int]
 Put = Callable[[tuple[int, int, int]], None]
 Outcome: TypeAlias = "Callable[[str, list[IntakeResult], list[Refused], Words], list[Event]]"
 """Makes the events at a job's end from the shelf, the results of its files, and the files that failed."""
-News = TypeVar("News")
-Value = TypeVar("Value")
-PAUSE_S = 0.25
-"""Seconds between two reports of progress: more frequent ones cannot be read."""
-
-
-def named_paths(request: Request) -> list[str]:
-    """The named files and folders; only in the terminal and the configuration.
-
-    On other platforms a path would be one of the server's, which does not belong to the person who types.
-    """
-    paths = request.options.get("paths")
-    has_paths = isinstance(paths, list) and request.place.platform in ("terminal", WATCH)
-    return [str(path) for path in paths] if has_paths and isinstance(paths, list) else []
-
-
-async def files_of(
-    run: Run, incoming: Incoming, paths: Sequence[str], max_bytes: int, kinds: Sequence[str] = SUFFIXES
-) -> tuple[list[Candidate], list[Refused]]:
-    """The named or attached files, or those that are due in a watched folder, and those that cannot be read."""
-    due = run.request.options.get(ONLY)
-
-    async def gather_files() -> tuple[list[Candidate], list[Refused]]:
-        files, refused = await asyncio.to_thread(gather, paths, max_bytes, kinds)
-        if not isinstance(due, list):
-            return files, refused
-        due_names = set(due)
-        return [file for file in files if file.name in due_names], [
-            file for file in refused if file.name in due_names
-        ]
-
-    files, refused = await run.step("files", gather_files, tuple[list[Candidate], list[Refused]])
-    if not run.request.files:
-        return files, refused
-    attached, refused_attached = await incoming.bring(run, kinds, max_bytes)
-    return [*files, *attached], [*refused, *refused_attached]
-
-
-async def left_out(run: Run, paths: Sequence[str], used: Container[str] = ()) -> AsyncGenerator[Notice, None]:
-    """A notice about files of unsupported types in the named folders, except those with a name in `used`."""
-
-    async def count() -> dict[str, int]:
-        return await asyncio.to_thread(passed_over, paths, used)
-
-    kinds = (
-        await run.step("passed over", count, dict[str, int])
-        if paths and ONLY not in run.request.options
-        else {}
-    )
-    if kinds:
-        say = words(run.request.locale)
-        suffixes = [
-            f"{n} {suffix or say('library.no_suffix')}" for suffix, n in islice(kinds.items(), FAILURES_NAMED)
-        ]
-        yield Notice(say("library.passed_over", n=sum(kinds.values()), kinds=", ".join(suffixes)))
 
 
 class IntakeJob:
@@ -180,10 +120,10 @@ class IntakeJob:
             yield Status(
                 say("library.reading", name=items[first].name.removesuffix(BUNDLE)), first, len(items)
             )
-            pump: Pump[tuple[int, int, int], list[IntakeResult]] = Pump()
+            reporting: ReportingStep[tuple[int, int, int], list[IntakeResult]] = ReportingStep()
 
             async def read_batch(
-                first: int = first, past: int = past, put: Put = pump.put
+                first: int = first, past: int = past, put: Put = reporting.put
             ) -> list[IntakeResult]:
                 return [
                     await self._intake.take(
@@ -200,13 +140,13 @@ class IntakeJob:
                 ]
 
             step = run.step(f"read:{shelf}:{first}", read_batch, list[IntakeResult])
-            async with aclosing(pump.news(step)) as news:
+            async with aclosing(reporting.reports(step)) as news:
                 async for n, pages_done, total in news:
                     yield self._reading_status(items, n, pages_done, total)
                     await self._store_progress(
                         n, sum(sizes[:n]) + sizes[n] * pages_done // max(total, 1), sum(sizes)
                     )
-            batch_results = pump.value
+            batch_results = reporting.value
             results += batch_results
             for result in batch_results:
                 if result.key:
@@ -355,51 +295,3 @@ def _outcome(shelf: str, results: list[IntakeResult], bad: list[Refused], say: W
     if known:
         events.append(Text(("\n" if added else "") + say("library.known", n=known, shelf=shelf)))
     return events + failures(bad, len(added) + known + len(bad), say)
-
-
-def failures(bad: list[Refused], total: int, say: Words, *, most: int = FAILURES_NAMED) -> list[Event]:
-    """The events that report the failed files of a job of `total` files; `/library jobs` has those beyond `most`."""
-    events: list[Event] = [Notice(say(refusal.key, **refusal.values)) for refusal in islice(bad, most)]
-    if len(bad) > most:
-        events.append(Notice(say("library.more_failed", n=len(bad) - most)))
-    if bad:
-        events.append(Failed(say("library.some_failed", n=len(bad), total=total)))
-    return events
-
-
-class Pump(Generic[News, Value]):
-    """Runs one step. `put` reports from within it, in the loop's thread; once `news` has ended, `value` is the step's
-    result.
-    """
-
-    value: Value
-
-    def __init__(self, pause_s: float = PAUSE_S) -> None:
-        self._pause_s = pause_s
-        self._newest: list[News] = []
-        self._stir = asyncio.Event()
-
-    def put(self, news: News) -> None:
-        """Replaces news that has not been read yet."""
-        self._newest[:] = [news]
-        self._stir.set()
-
-    async def news(self, step: Awaitable[Value]) -> AsyncGenerator[News, None]:
-        """Run the step; raises what it raises. If the caller leaves early, the step is cancelled and awaited."""
-        task = asyncio.ensure_future(step)
-        task.add_done_callback(lambda _: self._stir.set())
-        try:
-            while True:
-                await self._stir.wait()
-                self._stir.clear()
-                if task.done():
-                    break
-                yield self._newest.pop()
-                await asyncio.wait({task}, timeout=self._pause_s)
-            self.value = task.result()
-        finally:
-            if not task.done():
-                task.cancel()
-                await asyncio.wait({task})
-            if not task.cancelled():
-                task.exception()  # retrieved even if nobody is waiting any more

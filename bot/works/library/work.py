@@ -18,7 +18,8 @@ from bot.retrieval.results import Book, recognized
 from bot.verb import DEFAULT_SHELF
 from bot.words import words
 from bot.work import Run
-from bot.works.library.intake_job import IntakeJob, files_of, left_out, named_paths
+from bot.works.library.files import files_of, left_out, named_paths
+from bot.works.library.intake_job import IntakeJob
 from bot.works.rules.work import book_table
 
 if TYPE_CHECKING:

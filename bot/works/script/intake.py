@@ -19,7 +19,7 @@ from bot.retrieval.titles import normal
 from bot.words import Words, words
 from bot.work import Run
 from bot.works.library import LibraryConfig
-from bot.works.library.intake_job import failures, files_of, left_out, named_paths
+from bot.works.library.files import failures, files_of, left_out, named_paths
 from bot.works.script.catalogue import Catalogue, body_of, reader, visibility
 from bot.works.script.changes import changes
 from bot.works.script.length import in_pages

@@ -26,7 +26,7 @@ from bot.settings import ACCESS, BUDGETS
 from bot.space_file import Entry, Fault
 from bot.words import Words, words
 from bot.work import Run
-from bot.works.library.intake_job import named_paths
+from bot.works.library.files import named_paths
 from bot.works.rules import house_rules
 from bot.works.settings.subject import subject_name
 from storage.settings import SHARED, SettingRow

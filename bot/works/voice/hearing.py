@@ -34,7 +34,8 @@ from bot.speech.transcriber import Transcriber
 from bot.verb import PRIVATE
 from bot.words import Words, words
 from bot.work import Run
-from bot.works.library.intake_job import Pump, named_paths
+from bot.works.library.files import named_paths
+from bot.works.library.step_reports import ReportingStep
 
 if TYPE_CHECKING:
     from bot.kind import Runs
@@ -93,12 +94,12 @@ class Hearing:
             for refusal in refused:
                 raise refusal.error
             path = brought[0].path
-            pump: Pump[int, RecordedWords] = Pump()
-            step = run.step("heard", lambda: self._transcribe(request, path, pump.put), RecordedWords)
-            async with aclosing(pump.news(step)) as news:
+            reporting: ReportingStep[int, RecordedWords] = ReportingStep()
+            step = run.step("heard", lambda: self._transcribe(request, path, reporting.put), RecordedWords)
+            async with aclosing(reporting.reports(step)) as news:
                 async for percent in news:
                     yield Status(say("voice.listening_part", percent=percent))
-            text = pump.value.text
+            text = reporting.value.text
         if not any(map(str.isalnum, text)):
             raise UserError("voice.nothing_heard")
 

@@ -21,7 +21,8 @@ from bot.markdown import harmless
 from bot.retrieval.files import Refused
 from bot.words import Words, words
 from bot.work import Run
-from bot.works.library.intake_job import Pump, failures, named_paths
+from bot.works.library.files import failures, named_paths
+from bot.works.library.step_reports import ReportingStep
 from bot.works.story.exchange.card import CARD_MB, Card, key_of
 from bot.works.story.exchange.json_import import Imported
 from bot.works.story.exchange.lorebook import Lorebook, kept_fields, why_none
@@ -119,10 +120,10 @@ class Imports:
         refused: list[Refused],
     ) -> AsyncGenerator[Event, None]:
         """Run one import as a step, and show its result."""
-        say, pump = words(run.request.locale), Pump[tuple[int, int], ImportResult]()
+        say, pump = words(run.request.locale), ReportingStep[tuple[int, int], ImportResult]()
         reading = say("story.import_reading", name=name)
         yield Status(reading)
-        async with aclosing(pump.news(run.step(step, partial(taking, pump.put), ImportResult))) as news:
+        async with aclosing(pump.reports(run.step(step, partial(taking, pump.put), ImportResult))) as news:
             async for done, total in news:
                 known = total != UNKNOWN
                 yield Status(reading, done, total) if known else Status(say("story.history_read", n=done))
@@ -153,7 +154,7 @@ class Imports:
 
     async def _make_vectors(self, run: Run, id: str, say: Words) -> AsyncGenerator[Event, None]:
         """Make the vectors of a new story; after a crash the next turn makes the missing ones."""
-        space, pump = run.request.place.space, Pump[tuple[int, int], int]()
+        space, pump = run.request.place.space, ReportingStep[tuple[int, int], int]()
         story = await self._logs.story(space, id, id)
 
         async def learning() -> int:
@@ -162,7 +163,7 @@ class Imports:
             except (UserError, StorageFault):  # search by words works without them
                 return 0
 
-        async with aclosing(pump.news(learning())) as news:
+        async with aclosing(pump.reports(learning())) as news:
             async for done, total in news:
                 yield Status(say("story.import_remembering"), done, total)
 
