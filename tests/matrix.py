@@ -272,11 +272,11 @@ class Door:
         self.seen: list[tuple[Request, str]] = []
         self.touch: Any = lambda: None
         self.app = app
-        self._perform, self._received = app.perform, app.dispatcher._received
-        self.app.perform, self.app.dispatcher._received = self.perform, self.let_in
+        self._perform, self._received = app.perform, app.dispatcher._receive
+        self.app.perform, self.app.dispatcher._receive = self.perform, self.let_in
 
     def close(self) -> None:
-        self.app.perform, self.app.dispatcher._received = self._perform, self._received
+        self.app.perform, self.app.dispatcher._receive = self._perform, self._received
 
     async def perform(self, request: Request, acknowledge: Any = None) -> Ticket:
         before = len(self.seen)

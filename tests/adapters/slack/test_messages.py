@@ -443,8 +443,8 @@ async def test_stop_in_the_channel_stops_its_writers_private_runs(at: Table, slo
 async def test_the_bot_waits_a_limited_time_for_slacks_transcript(
     at: Table, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(hearing, "LOOKS_S", (0.0,))
-    monkeypatch.setattr(hearing, "MORE_LOOKS_S", (0.0, 0.0))
+    monkeypatch.setattr(hearing, "CHECKS_S", (0.0,))
+    monkeypatch.setattr(hearing, "FURTHER_CHECKS_S", (0.0, 0.0))
     dm, clip = at.team.dm(at.ana), [("audio_message.webm", b"sound")]
     at.slack.files.listens = 2
     await at.slack.say(at.ana, dm, "", files=clip, spoken=(2.0, "I open the door."))
