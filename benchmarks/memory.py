@@ -298,7 +298,7 @@ class Made:
     async def get(self) -> Made:
         return self
 
-    async def of(self, space: str, story: str, name: str, nodes: Sequence[str]) -> dict[str, bytes]:
+    async def by_node(self, space: str, story: str, name: str, nodes: Sequence[str]) -> dict[str, bytes]:
         """Stored vectors, read in batches."""
         return {node: b"\1" + encode(self.passages([node])).tobytes() for node in nodes}
 

@@ -52,7 +52,7 @@ class Rows:
     async def put(self, space: str, story: str, embedder: str, rows: Sequence[NodeVectors]) -> None:
         self._rows.update({row.node_id: row.vectors for row in rows})
 
-    async def of(self, space: str, story: str, embedder: str, nodes: Sequence[str]) -> dict[str, bytes]:
+    async def by_node(self, space: str, story: str, embedder: str, nodes: Sequence[str]) -> dict[str, bytes]:
         return {node: self._rows[node] for node in nodes if node in self._rows}
 
 

@@ -49,7 +49,7 @@ class StoryVectors:
                     )
                 )
 
-    async def get(self, space: str, story: str, embedder: str, nodes: Sequence[str]) -> dict[str, bytes]:
+    async def by_node(self, space: str, story: str, embedder: str, nodes: Sequence[str]) -> dict[str, bytes]:
         """The vectors of those of these nodes that have any."""
         from sqlalchemy import bindparam, select
 

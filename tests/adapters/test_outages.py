@@ -268,7 +268,7 @@ async def until_owed(app: App, number: int) -> None:
             await asyncio.sleep(0.02)
 
 
-@pytest.mark.parametrize("call", ["claim", "sent"])
+@pytest.mark.parametrize("call", ["claim", "mark_sent"])
 async def test_an_answer_gets_its_thread_after_a_short_database_outage(
     call: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -218,7 +218,7 @@ async def test_a_waiting_message_that_was_not_recorded_is_deleted_too(
 
     waiting = desk.view()
     with monkeypatch.context() as patched:
-        patched.setattr(desk.outbox, "sent", away)
+        patched.setattr(desk.outbox, "mark_sent", away)
         await waiting.show_waiting(Status("Waiting"), 5.0)
     assert desk.paper.texts == ["Waiting"]
     await desk.outbox.claim("1", RUN, "answer")

@@ -28,7 +28,9 @@ ANSWER = (Stage("answer", "Answer"), Text("It is Ana."))
 class NeverNotes(Outbox):
     """An outbox of a process that always dies before it records what it sent."""
 
-    async def sent(self, space: str, run: str, stage: str, message_id: str, shown: str | None = None) -> None:
+    async def mark_sent(
+        self, space: str, run: str, stage: str, message_id: str, shown: str | None = None
+    ) -> None:
         return
 
 

@@ -125,7 +125,7 @@ class Memory:
                     likely = await indexed.in_thread(partial(indexed.likely, vector, history))
                     nodes = {node for candidates in likely for node in candidates.nodes.tolist()}
                     names = [indexed.pieces.nodes[node] for node in nodes]
-                    stored = await self._vectors.get(space, id, by_sentence(embedder.name), names)
+                    stored = await self._vectors.by_node(space, id, by_sentence(embedder.name), names)
         except (UserError, StorageFault) as fault:
             _log.warning("a story is searched by its words alone: %s", fault)
 
@@ -226,7 +226,7 @@ class Memory:
         """Load the stored vectors of the entries. Raises StorageFault."""
         unasked = [node for node in nodes if node not in indexed.lore.asked]
         if unasked:
-            vectors = await self._vectors.get(space, id, embedder, unasked)
+            vectors = await self._vectors.by_node(space, id, embedder, unasked)
             await indexed.in_thread(partial(indexed.lore.take, unasked, vectors))
 
     async def _embed(
@@ -343,7 +343,7 @@ class Memory:
         for first in range(0, len(unasked), LOADED):
             nodes = unasked[first : first + LOADED].tolist()
             names = [indexed.pieces.nodes[node] for node in nodes]
-            vectors = await self._vectors.get(space, id, by_sentence(embedder), names)
+            vectors = await self._vectors.by_node(space, id, by_sentence(embedder), names)
             await indexed.in_thread(partial(indexed.add_vectors, nodes, vectors, ASKED))
 
 

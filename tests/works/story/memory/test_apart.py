@@ -106,10 +106,10 @@ async def test_stories_with_the_same_names_at_once_do_not_mix(tmp_path: Path) ->
         for space, other in (("one", "two"), ("two", "one")):
             await resources.learn(space, "main")
             nodes = [turn.act.id for turn in (await resources.played(space, "main")).story.current_turns]
-            assert len(await resources.vectors.get(space, f"{space} story", by_sentence(ONE), nodes)) == len(
-                nodes
-            )
-            assert await resources.vectors.get(other, f"{space} story", by_sentence(ONE), nodes) == {}
-            assert await resources.vectors.get(other, f"{other} story", by_sentence(ONE), nodes) == {}
+            assert len(
+                await resources.vectors.by_node(space, f"{space} story", by_sentence(ONE), nodes)
+            ) == len(nodes)
+            assert await resources.vectors.by_node(other, f"{space} story", by_sentence(ONE), nodes) == {}
+            assert await resources.vectors.by_node(other, f"{other} story", by_sentence(ONE), nodes) == {}
     finally:
         await db.close()

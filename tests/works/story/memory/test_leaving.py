@@ -50,11 +50,11 @@ async def test_vectors_of_a_reworded_scene_are_deleted_with_the_person_who_rewor
         await memory.learn("local", "story", "story", (await here()).story)
         await logs.append(await here(), edited, noted)
         await memory.learn("local", "story", "story", (await here()).story)
-        kept = await vectors.get("local", "story", by_sentence(ONE), [node.id for node in nodes])
+        kept = await vectors.by_node("local", "story", by_sentence(ONE), [node.id for node in nodes])
         assert kept.keys() == {node.id for node in nodes}
 
         await People(db).delete("local", "bo", "later", lambda payload: payload)
-        kept = await vectors.get("local", "story", by_sentence(ONE), [node.id for node in nodes])
+        kept = await vectors.by_node("local", "story", by_sentence(ONE), [node.id for node in nodes])
         assert kept.keys() == {act.id, written.id}, "the writer's version and Ana's turn stay"
     finally:
         await db.close()

@@ -97,8 +97,8 @@ async def test_vectors_of_whole_pieces_are_replaced_by_vectors_of_sentences(stor
     memory = Memory(stored, embedding_of(Letters(ONE)), RecallConfig(), waits=60.0)
     await stored.put("local", "story", ONE, [NodeVectors(turn, "", "ana", b"\1" * 96)])
     assert await memory.learn("local", "story", "main", tale.story) == 2
-    assert await stored.get("local", "story", ONE, [turn]) == {}
-    ((_, row),) = (await stored.get("local", "story", by_sentence(ONE), [turn])).items()
+    assert await stored.by_node("local", "story", ONE, [turn]) == {}
+    ((_, row),) = (await stored.by_node("local", "story", by_sentence(ONE), [turn])).items()
     assert (row[:1], len(row)) == (b"\1", 1 + 2 + 48), "how many sentences its piece has, and their vectors"
 
 
@@ -114,7 +114,7 @@ async def test_the_model_of_both_languages_is_preferred_but_not_required(
     memory = Memory(stored, embedding, RecallConfig(), waits=60.0)
     if there:
         assert await memory.learn("local", "story", "main", tale.story) == 2
-        assert await stored.get("local", "story", by_sentence(E5_ENPT), [turn])
+        assert await stored.by_node("local", "story", by_sentence(E5_ENPT), [turn])
     else:
         assert await memory.recall("local", "story", "main", tale.story, Query("the bell"), 5)
         assert embedding.other_missing is None, "a search downloads nothing"
@@ -129,7 +129,7 @@ async def test_a_chat_log_keeps_the_configured_model_where_that_knows_its_langua
     known = {ONE: frozenset({"en"}), E5_ENPT: frozenset({"en", "pt"})}
     memory = Memory(stored, embedding_of(Letters(ONE, E5_ENPT, languages=known)), RecallConfig(), waits=60.0)
     assert await memory.learn("local", "story", "main", tale.story) == 1
-    ((_, row),) = (await stored.get("local", "story", by_sentence(ONE), [line])).items()
+    ((_, row),) = (await stored.by_node("local", "story", by_sentence(ONE), [line])).items()
     assert (row[:1], len(row)) == (b"\1", 1 + 2 + 48), "the mean of two"
 
 
