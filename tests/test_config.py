@@ -84,7 +84,7 @@ def test_the_example_names_every_setting_and_shows_its_default(file: Path) -> No
         assert re.search(rf"^{member.name} = ", section, re.MULTILINE), member.name
     assert config.section(LibraryConfig).max_mb == 20
     assert config.providers["local"].base_url == "http://localhost:11434/v1"
-    assert [seat.model for seat in model_spec.of(config.roles.council)] == [
+    assert [seat.model for seat in model_spec.parse_each(config.roles.council)] == [
         "openai:gpt-6.1-sol",
         "local:qwen3",
         "local:qwen3",
@@ -107,7 +107,7 @@ def test_keys_that_are_found_are_used_without_settings(keys: list[str]) -> None:
         assert [model.partition(":")[0] for model in chain] == keys, part
         assert all(re.fullmatch(r"\w+:[a-z0-9.-]+", model) for model in chain)
     assert config.roles.transcriber == ()
-    seats = model_spec.of(config.roles.council)
+    seats = model_spec.parse_each(config.roles.council)
     assert [seat.model.partition(":")[0] for seat in seats] == [name for name in keys for _ in range(3)]
     assert len({seat.model for seat in seats}) == len(seats)
 
@@ -148,7 +148,7 @@ def test_without_a_key_the_demo_model_plays_once_its_files_are_there(tmp_path: P
     there = load(environ={"SUTRADHAR_MODELS": str(folder)})
     assert there.roles_from == "demo"
     assert there.roles.answerer == there.roles.writer == there.roles.extractor == ("demo:smollm2",)
-    seats = model_spec.of(there.roles.council)
+    seats = model_spec.parse_each(there.roles.council)
     assert {seat.model for seat in seats} == set(there.roles.models) == {"demo:smollm2"}
     assert len({seat.persona for seat in seats}) == len(seats) == 3
     keyed = load(environ={"SUTRADHAR_MODELS": str(folder), "OPENAI_API_KEY": "a-key"})

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.config.model_spec import MOST, PERSONA_CHARS, ModelSpec, of, parse, parse_list
+from bot.config.model_spec import MOST, PERSONA_CHARS, ModelSpec, parse, parse_each, parse_list
 from bot.events import UserError
 from bot.words import words
 from bot.works.council.values import names
@@ -59,7 +59,7 @@ def test_an_empty_list_has_no_members() -> None:
 )
 def test_an_unreadable_notation_gets_one_sentence(text: str, key: str) -> None:
     with pytest.raises(UserError) as caught:
-        of([text]) if key != "many" else parse_list(text)
+        parse_each([text]) if key != "many" else parse_list(text)
     assert caught.value.key == f"members.{key}"
     for locale in ("en", "pt-BR"):
         assert "{" not in words(locale)(caught.value.key, **caught.value.values)
@@ -79,7 +79,7 @@ members = st.builds(
 
 @given(st.lists(members, max_size=MOST))
 def test_a_written_member_is_read_back_unchanged_alone_and_in_a_list(seats: list[ModelSpec]) -> None:
-    assert of([str(seat) for seat in seats]) == tuple(seats)
+    assert parse_each([str(seat) for seat in seats]) == tuple(seats)
     assert parse_list(", ".join(map(str, seats))) == tuple(seats)
 
 

@@ -144,13 +144,13 @@ class KeyedLocks:
     def __init__(self) -> None:
         self._locks: WeakValueDictionary[Hashable, asyncio.Lock] = WeakValueDictionary()
 
-    def of(self, key: Hashable) -> asyncio.Lock:
+    def lock(self, key: Hashable) -> asyncio.Lock:
         """The key's lock; callers get it in order of arrival."""
         return self._locks.setdefault(key, asyncio.Lock())
 
     async def after(self, key: Hashable) -> None:
         """Wait until all present holders and waiters have finished."""
-        async with self.of(key):
+        async with self.lock(key):
             pass
 
 

@@ -108,7 +108,7 @@ class LoopClock:
 
 
 @dataclass(slots=True)
-class _Due:
+class _Entry:
     """A waiting message. `empty`: it has no text yet. `worded`: when it got text. `since`: when it first failed."""
 
     group: str
@@ -155,7 +155,7 @@ class Writer:
         self._sure = sure
         self._clock = clock
         self._health = health or _Health()
-        self._due: dict[Writable, _Due] = {}
+        self._entries: dict[Writable, _Entry] = {}
         self._edited = float("-inf")
         self._posted: deque[float] = deque(maxlen=pace.posts)
         self._tasks: dict[Lane, asyncio.Task[None]] = {}
@@ -166,9 +166,9 @@ class Writer:
         self, message: Writable, rank: Rank = Rank.PASSING, *, group: str = "", empty: bool = False
     ) -> None:
         """Queue a changed message. New messages of one group are posted in the order of these calls."""
-        entry, now = self._due.get(message), self._clock.time()
+        entry, now = self._entries.get(message), self._clock.time()
         if entry is None:
-            self._due[message] = _Due(group, now, rank, empty, now)
+            self._entries[message] = _Entry(group, now, rank, empty, now)
         else:
             entry.again = entry.writing
             if rank >= entry.rank and empty == entry.empty:
@@ -182,7 +182,7 @@ class Writer:
 
     async def settled(self, message: Writable) -> None:
         """Wait until the message has nothing left to write, or has been given up."""
-        while message in self._due:
+        while message in self._entries:
             self._written.clear()
             await self._written.wait()
 
@@ -193,7 +193,7 @@ class Writer:
 
     def try_again(self) -> None:
         """Try what has failed now."""
-        for entry in self._due.values():
+        for entry in self._entries.values():
             if entry.since is not None:
                 entry.not_before = 0.0
         self._wake()
@@ -203,12 +203,12 @@ class Writer:
         """Whether it has nothing to write, and no recent write counts for the platform's limits."""
         now = self._clock.time()
         free = self._posted[-1] + self._pace.posts_in_s if self._posted else now
-        return not self._due and max(self._edited + self._pace.edit_every_s, free) <= now
+        return not self._entries and max(self._edited + self._pace.edit_every_s, free) <= now
 
     def _wake(self) -> None:
         for event in self._poked.values():
             event.set()
-        for message in self._due:
+        for message in self._entries:
             lane: Lane = "edit" if message.exists else "post"
             if lane not in self._tasks:
                 self._tasks[lane] = asyncio.create_task(self._work(lane))
@@ -237,7 +237,7 @@ class Writer:
         best: tuple[Writable, float] | None = None
         groups: set[str] = set()
         earlier, is_held = 0.0, False
-        for message, entry in self._due.items():
+        for message, entry in self._entries.items():
             if message.exists or entry.writing:
                 is_held = is_held or (not message.exists and entry.since is not None)
                 continue
@@ -252,7 +252,7 @@ class Writer:
             is_held = is_held or (entry.since is not None and self._clock.time() < entry.since + ORDER_S)
         return best
 
-    def _keeps_order(self, entry: _Due) -> bool:
+    def _keeps_order(self, entry: _Entry) -> bool:
         """Whether later messages wait for this one, which the platform did not accept. They do not if it accepts others
         but never this one.
         """
@@ -260,7 +260,7 @@ class Writer:
             return False
         return self._clock.time() < entry.since + ORDER_S
 
-    def _held_until(self, entry: _Due, *, posted: bool = False) -> float:
+    def _held_until(self, entry: _Entry, *, posted: bool = False) -> float:
         """The earliest time to write a message in its present state, apart from the channel's pace.
 
         A message without text is posted when an edit could follow at once, or else after a while. An existing message
@@ -272,7 +272,7 @@ class Writer:
         if posted:
             return entry.put + self._pace.edit_every_s if entry.empty else words_at
         latest = entry.put + 2 * self._pace.edit_every_s
-        has_posted = any(map(attrgetter("exists"), self._due))  # by an edit that waits or is being sent
+        has_posted = any(map(attrgetter("exists"), self._entries))  # by an edit that waits or is being sent
         free = latest if has_posted else min(self._edited + self._pace.edit_every_s, latest)
         held_until = max(entry.put + HOLD_S, free)
         # First words do not delay a post: a message that was put later would overtake it.
@@ -283,7 +283,7 @@ class Writer:
         slot = self._edited + self._pace.edit_every_s
         best: tuple[tuple[bool, Rank, float], Writable, float] | None = None
         now = self._clock.time()
-        for message, entry in self._due.items():
+        for message, entry in self._entries.items():
             if not message.exists or entry.writing:
                 continue
             at = max(slot, entry.not_before, self._held_until(entry, posted=True))
@@ -293,7 +293,7 @@ class Writer:
         return (best[1], best[2]) if best is not None else None
 
     async def _write(self, message: Writable, lane: Lane) -> None:
-        entry = self._due[message]
+        entry = self._entries[message]
         entry.writing, entry.again = True, False
         rank = entry.rank
         entry.rank = Rank.PASSING  # a later state has its own rank
@@ -323,13 +323,13 @@ class Writer:
                 entry.not_before = 0.0
             entry.rank = min(entry.rank, rank)
         else:
-            del self._due[message]
+            del self._entries[message]
             if entry.again:
-                self._due[message] = _Due(entry.group, now, entry.rank, entry.empty, entry.worded)
+                self._entries[message] = _Entry(entry.group, now, entry.rank, entry.empty, entry.worded)
         self._written.set()
         self._wake()
 
-    def _later(self, entry: _Due, rank: Rank, fault: Unavailable) -> bool:
+    def _later(self, entry: _Entry, rank: Rank, fault: Unavailable) -> bool:
         """Schedule another try. Returns False if the message is given up."""
         now = self._clock.time()
         entry.since = now if entry.since is None else entry.since

@@ -322,7 +322,7 @@ class ConfigFile:
 
     def _check_members(self, key_path: tuple[str, ...], seats: tuple[str, ...]) -> None:
         try:
-            model_spec.of(seats)
+            model_spec.parse_each(seats)
         except UserError as error:
             raise self.errors.error("config.member", key_path, reason=error) from None
 

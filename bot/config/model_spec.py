@@ -124,10 +124,10 @@ def parse(text: str) -> ModelSpec:
 
 def parse_list(text: str) -> tuple[ModelSpec, ...]:
     """Parse members separated by commas, semicolons or line breaks. Raises UserError("members.…")."""
-    return of([member for member in _ONE.findall(text) if member.strip()])
+    return parse_each([member for member in _ONE.findall(text) if member.strip()])
 
 
-def of(texts: Sequence[str]) -> tuple[ModelSpec, ...]:
+def parse_each(texts: Sequence[str]) -> tuple[ModelSpec, ...]:
     """Parse members, one per text. Raises UserError("members.…")."""
     members = tuple(parse(text) for text in texts)
     if len(members) > MOST:

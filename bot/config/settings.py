@@ -41,12 +41,12 @@ def choice(default: str, *other_choices: str) -> Any:
     return field(default=default, metadata={"works": (default, *other_choices)})
 
 
-def within(default: Any, low: float, high: float) -> Any:
+def in_range(default: Any, low: float, high: float) -> Any:
     """A field that holds a number, or a list of numbers, each in this range."""
     return field(default=default, metadata={"range": (low, high)})
 
 
-def like(default: tuple[str, ...], pattern: str, otherwise: str) -> Any:
+def matching(default: tuple[str, ...], pattern: str, otherwise: str) -> Any:
     """A field that holds a list of texts that each match `pattern` whole; `otherwise` is the message key for one that
     does not.
     """
@@ -141,12 +141,12 @@ class BudgetConfig:
     `space_days` days.
     """
 
-    ask_above_usd: float = within(0.5, 0.0, 100_000.0)
-    run_usd: float = within(5.0, 0.0, 100_000.0)
-    run_tokens: int | None = within(5_000_000, 0, 1_000_000_000)
-    space_usd: float | None = within(None, 0.0, 1_000_000.0)
-    space_tokens: int | None = within(None, 0, 1_000_000_000_000)
-    space_days: int = within(30, 1, MOST_DAYS)
+    ask_above_usd: float = in_range(0.5, 0.0, 100_000.0)
+    run_usd: float = in_range(5.0, 0.0, 100_000.0)
+    run_tokens: int | None = in_range(5_000_000, 0, 1_000_000_000)
+    space_usd: float | None = in_range(None, 0.0, 1_000_000.0)
+    space_tokens: int | None = in_range(None, 0, 1_000_000_000_000)
+    space_days: int = in_range(30, 1, MOST_DAYS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,11 +157,11 @@ class LimitsConfig:
     or take turns of a story `presses` times. At most `waiting` of their turns may wait in one place.
     """
 
-    questions: int = within(6, 1, 10_000)
-    commands: int = within(20, 1, 10_000)
-    presses: int = within(60, 1, 10_000)
-    seconds: float = within(30.0, 1.0, 3_600.0)
-    waiting: int = within(6, 1, 100)
+    questions: int = in_range(6, 1, 10_000)
+    commands: int = in_range(20, 1, 10_000)
+    presses: int = in_range(60, 1, 10_000)
+    seconds: float = in_range(30.0, 1.0, 3_600.0)
+    waiting: int = in_range(6, 1, 100)
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,15 +181,15 @@ class RetrievalConfig:
     """How passages are found: `fetch_k` are looked at and the best `k` of them passed on; lengths are in characters."""
 
     strategy: str = choice("single", "multi-question", "multi-hop")
-    k: int = within(12, 1, 50)
-    fetch_k: int = within(50, 1, 500)
-    mmr_lambda: float = within(1.0, 0.0, 1.0)
+    k: int = in_range(12, 1, 50)
+    fetch_k: int = in_range(50, 1, 500)
+    mmr_lambda: float = in_range(1.0, 0.0, 1.0)
     rerank: str = choice("none", "cross-encoder", "colbert")
-    rerank_top: int = within(10, 2, 100)
-    rerank_seconds: float = within(2.0, 0.1, 60.0)
-    child_chars: int = within(800, 100, 4_000)
-    parent_chars: int = within(800, 100, 20_000)
-    max_hops: int = within(3, 1, 10)
+    rerank_top: int = in_range(10, 2, 100)
+    rerank_seconds: float = in_range(2.0, 0.1, 60.0)
+    child_chars: int = in_range(800, 100, 4_000)
+    parent_chars: int = in_range(800, 100, 20_000)
+    max_hops: int = in_range(3, 1, 10)
 
 
 FILES: Final = r"folder|file:///\S+|(?!file:)[a-z][a-z0-9+.-]*://\S*"
@@ -207,8 +207,8 @@ class StorageConfig:
     url: str | None = None
     chroma_url: str | None = None
     files: str = field(default="folder", metadata={"like": (FILES, "config.files")})
-    keep_days: int = within(0, 0, 36_500)
-    grace_days: int = within(90, 0, 36_500)
+    keep_days: int = in_range(0, 0, 36_500)
+    grace_days: int = in_range(90, 0, 36_500)
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,15 +238,15 @@ class SpeechConfig:
     hub, or a folder ("" for none).
     """
 
-    voices: tuple[str, ...] = like(
+    voices: tuple[str, ...] = matching(
         ("hibari", "espeak"), r"[a-z][a-z0-9_-]{0,39}(:[A-Za-z0-9_.+/@-]{1,120})?", "config.voice"
     )
-    speed: float = within(1.0, 0.5, 2.0)
+    speed: float = in_range(1.0, 0.5, 2.0)
     piper: Path | None = None
-    cache_mb: int = within(32, 0, 4_096)
+    cache_mb: int = in_range(32, 0, 4_096)
     transcriber: str = field(default="", metadata={"folder": True})
-    spoken_minutes: int = within(5, 1, 60)
-    spoken_mb: int = within(20, 1, 25)
+    spoken_minutes: int = in_range(5, 1, 60)
+    spoken_mb: int = in_range(20, 1, 25)
 
 
 SNOWFLAKES: Final = (1, 2**63 - 1)
@@ -264,15 +264,15 @@ class DiscordConfig:
     """
 
     token_env: str = "DISCORD_TOKEN"
-    application_id: int | None = within(None, *SNOWFLAKES)
+    application_id: int | None = in_range(None, *SNOWFLAKES)
     api_base: str = "https://discord.com/api/v10"
     gateway_url: str | None = None
-    shard_ids: tuple[int, ...] = within((), 0, 16_383)
-    shard_count: int | None = within(None, 1, 16_384)
+    shard_ids: tuple[int, ...] = in_range((), 0, 16_383)
+    shard_count: int | None = in_range(None, 1, 16_384)
     free_chat: bool = False
     threads: bool = True
-    sync_guilds: tuple[int, ...] = within((), *SNOWFLAKES)
-    leave_empty_after_s: int = within(300, 5, 86_400)
+    sync_guilds: tuple[int, ...] = in_range((), *SNOWFLAKES)
+    leave_empty_after_s: int = in_range(300, 5, 86_400)
 
 
 @dataclass(frozen=True, slots=True)
@@ -291,11 +291,11 @@ class SlackConfig:
     client_id_env: str = "SLACK_CLIENT_ID"
     client_secret_env: str = "SLACK_CLIENT_SECRET"
     mode: str = choice("socket", "http")
-    connections: int = within(2, 1, 10)
+    connections: int = in_range(2, 1, 10)
     api_base: str = "https://slack.com/api"
     http_host: str = "127.0.0.1"
-    http_port: int = within(3000, 0, 65_535)
-    admins: tuple[str, ...] = like((), r"[UW][A-Z0-9]{2,}", "config.slack_member")
+    http_port: int = in_range(3000, 0, 65_535)
+    admins: tuple[str, ...] = matching((), r"[UW][A-Z0-9]{2,}", "config.slack_member")
 
 
 class Secrets:
@@ -380,9 +380,9 @@ class Config:
     spaces: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     secrets: Secrets = field(default=Secrets({}, {}), repr=False, compare=False)
 
-    def section(self, of: type[T]) -> T:
+    def section(self, kind: type[T]) -> T:
         """The settings of a work's own section, or its defaults."""
-        section: T = self.sections.get(of) or of()
+        section: T = self.sections.get(kind) or kind()
         return section
 
     @property

@@ -46,26 +46,26 @@ class ActivityStream(AsyncByteStream):
 class Events:
     """The events with data in a stream of bytes, unchanged; all others are dropped."""
 
-    _held: bytearray = field(default_factory=bytearray)
+    _buffer: bytearray = field(default_factory=bytearray)
 
     def feed(self, chunk: bytes) -> bytes:
         """The complete events with data that end in this chunk."""
-        searched = max(0, len(self._held) - _LONGEST_END)
-        self._held += chunk
+        searched = max(0, len(self._buffer) - _LONGEST_END)
+        self._buffer += chunk
         start, events = 0, []
-        while end := _END.search(self._held, searched):
-            event = bytes(self._held[start : end.end()]).lstrip(b"\r\n")
+        while end := _END.search(self._buffer, searched):
+            event = bytes(self._buffer[start : end.end()]).lstrip(b"\r\n")
             if _DATA.search(event):
                 events.append(event)
             start = searched = end.end()
-        del self._held[:start]
+        del self._buffer[:start]
         return b"".join(events)
 
     def remainder(self) -> bytes:
         """The bytes left at the end of the stream: an unfinished event; or, as an event, the plain JSON that some
         gateways send for an error.
         """
-        remainder = bytes(self._held).lstrip(b"\r\n")
+        remainder = bytes(self._buffer).lstrip(b"\r\n")
         return (
             b"data: " + b" ".join(remainder.splitlines()) + b"\n\n"
             if remainder.startswith(b"{")

@@ -29,7 +29,7 @@ HIDDEN = 4
 
 
 class Answer:
-    """An answer being received. `begun`: the service has started to answer. `over`: nothing more should be read.
+    """An answer being received. `started`: the service has started to answer. `finished`: nothing more should be read.
     `paused`: the service must be asked for the remainder at once.
 
     `finish` is None until the service reports that the answer is complete; `ending` is its reason to stop if that
@@ -37,8 +37,8 @@ class Answer:
     """
 
     def __init__(self, model: str, prompt: Prompt, meter: Meter) -> None:
-        self.begun = False
-        self.over = False
+        self.started = False
+        self.finished = False
         self.paused = False
         self.events = 0
         self.finish: str | None = None
@@ -50,7 +50,7 @@ class Answer:
         self._meter = meter
         self._cap = max(SHORTEST_CAP, prompt.max_tokens * MOST_CHARS_PER_TOKEN)
         self._pieces: list[str] = []
-        self._half = ""
+        self._surrogate = ""
         self._chars = 0
         self._hidden = 0
         self._thinking: list[str] = []
@@ -69,9 +69,9 @@ class Answer:
 
     def begin(self, input_tokens: int) -> None:
         """Note that the service has accepted a request: its `input_tokens` (estimated) count as used from now on."""
-        self.begun = True
+        self.started = True
         self.finish = None
-        self.over = self.paused = False
+        self.finished = self.paused = False
         self.events = 0
         self._before = self._meter.usage
         self._spent, self._guess = 0.0, input_tokens
@@ -90,13 +90,13 @@ class Answer:
         except RecursionError:
             raise FaultError("server", "the answer cannot be read") from None
         if self._chars >= self._cap or self._hidden >= self._cap * HIDDEN:
-            self.finish, self.over = "length", True
+            self.finish, self.finished = "length", True
         self._count()
         return texts
 
     @abstractmethod
     def read(self, event: object) -> Iterator[str]:
-        """The API's part of `add`: calls `add_text`, `count_hidden`, `set_usage`; sets finish, calls, raw, over,
+        """The API's part of `add`: calls `add_text`, `count_hidden`, `set_usage`; sets finish, calls, raw, finished,
         paused."""
 
     def continuation(self, prompt: Prompt) -> Prompt:
@@ -105,10 +105,10 @@ class Answer:
 
     def add_text(self, text: str) -> str:
         """Add text of the answer; returns the part that is within the limit."""
-        text = self._half + text
+        text = self._surrogate + text
         # The second half of a surrogate pair may come with the next piece.
-        self._half = text[-1:] if "\ud800" <= text[-1:] <= "\udbff" else ""
-        text = characters(text.removesuffix(self._half))[: self._cap - self._chars]
+        self._surrogate = text[-1:] if "\ud800" <= text[-1:] <= "\udbff" else ""
+        text = characters(text.removesuffix(self._surrogate))[: self._cap - self._chars]
         self._chars += len(text)
         self._spent += estimated_tokens(text)
         self._pieces.append(text)

@@ -295,7 +295,7 @@ class MessagesAnswer(Answer):
             self._usage(event, ended=True)
             self._end(text(part(event, "delta"), "stop_reason"))
         elif kind == "message_stop":
-            self.over = True
+            self.finished = True
         elif kind == "message":
             content = event.get("content") if isinstance(event, Mapping) else None
             for index, block in enumerate(content if isinstance(content, list) else ()):
@@ -308,7 +308,7 @@ class MessagesAnswer(Answer):
         """The prompt with the paused turn unchanged as its last message; the service continues from there."""
         messages = prompt.messages[:-1] if self._pauses else prompt.messages
         self._pauses += 1
-        turn = Message("assistant", self.text, raw=self._written())
+        turn = Message("assistant", self.text, raw=self._raw_turn())
         return replace(prompt, messages=(*messages, turn))
 
     def _start(self, index: int, block: object) -> Iterator[str]:
@@ -364,9 +364,9 @@ class MessagesAnswer(Answer):
             self.finish = "refusal" if declines(reason) else _FINISH.get(reason)
             self.ending = reason if self.finish is None else ""
         if self.finish == "tool":
-            self.raw = self._written()
+            self.raw = self._raw_turn()
 
-    def _written(self) -> str:
+    def _raw_turn(self) -> str:
         return characters(json.dumps(self._blocks, ensure_ascii=False))
 
     def _usage(self, event: object, *, ended: bool) -> None:

@@ -239,10 +239,10 @@ class ChatAnswer(Answer):
         self._refused = False
         self._calls: list[_Call] = []
         self._at: dict[int, _Call] = {}
-        self._own: dict[str, Any] = {}
+        self._extra_fields: dict[str, Any] = {}
         self._unopened = unopened
         self._thoughts = Thoughts(expected=model in unopened)
-        self._apart = False
+        self._thoughts_apart = False
         """Whether thoughts come in a separate field; some servers leave them in the text as well."""
 
     def read(self, event: object) -> Iterator[str]:
@@ -258,12 +258,12 @@ class ChatAnswer(Answer):
             thought = getattr(delta, name, None)
             if isinstance(thought, str):
                 self._think(thought)
-                self._own[name] = self._own.get(name, "") + thought
+                self._extra_fields[name] = self._extra_fields.get(name, "") + thought
                 break
         if isinstance(details := getattr(delta, _DETAILS, None), list):
-            self._own[_DETAILS] = _grown(self._own.get(_DETAILS, []), details)
+            self._extra_fields[_DETAILS] = _grown(self._extra_fields.get(_DETAILS, []), details)
         if signed := getattr(delta, _SIGNED, None):
-            self._own[_SIGNED] = signed
+            self._extra_fields[_SIGNED] = signed
         parts = getattr(delta, "content", None)
         said, thought = _content(parts) if isinstance(parts, list | Mapping) else (text(delta, "content"), "")
         if thought:
@@ -284,13 +284,13 @@ class ChatAnswer(Answer):
             if (finish is None and declines(reason)) or (native and declines(native)):
                 finish = "refusal"
             if finish is None:  # counts as cut off
-                self.over, self.ending = reason == "error", reason
+                self.finished, self.ending = reason == "error", reason
             elif self._refused and finish == "end":
                 self.finish = "refusal"
             else:  # some services say "stop" with tool calls
                 self.finish = "tool" if self.calls and finish == "end" else finish
             if self.finish:
-                yield self._rest(self.finish)
+                yield self._remainder(self.finish)
                 if self.calls or self.finish == "length":
                     self._keep()
 
@@ -298,8 +298,8 @@ class ChatAnswer(Answer):
         """Add thoughts that come in a separate field."""
         self.count_hidden(thought)
         self.add_reasoning(thought)
-        if thought.strip() and not self._apart:
-            self._apart = True
+        if thought.strip() and not self._thoughts_apart:
+            self._thoughts_apart = True
             self._thoughts.expected = False
             self._unopened.discard(self._model)
 
@@ -307,11 +307,11 @@ class ChatAnswer(Answer):
         """Count and keep thoughts; returns the text to show."""
         if reasoning:
             self.count_hidden(reasoning)
-            if not self._apart:
+            if not self._thoughts_apart:
                 self.add_reasoning(reasoning)
         return self.add_text(new_text)
 
-    def _rest(self, finish: str) -> str:
+    def _remainder(self, finish: str) -> str:
         """The text held back until the end. Also makes corrections that need the whole text."""
         new_text, reasoning = self._thoughts.finish(finish)
         if text := self._thoughts.taken_back:
@@ -333,8 +333,8 @@ class ChatAnswer(Answer):
         """
         extra_fields = {
             name: value
-            for name, value in self._own.items()
-            if name not in _THOUGHTS or _DETAILS not in self._own
+            for name, value in self._extra_fields.items()
+            if name not in _THOUGHTS or _DETAILS not in self._extra_fields
         }
         signed = {_id(n, call): call.signed for n, call in enumerate(self._calls) if call.signed is not None}
         if signed:

@@ -313,7 +313,7 @@ class ResponsesAnswer(Answer):
             elif not reason or reason.startswith("max_"):
                 self.finish = "length"
             else:  # counts as cut off
-                self.over, self.ending = True, reason
+                self.finished, self.ending = True, reason
         elif status in _ENDS:
             self._count()
             raise ReportedError(error_report(0, part(response, "error")))

@@ -185,10 +185,10 @@ class Service:
                             yield text
                     else:
                         try:
-                            while (event := await self._next(opened, answer, deadlines)) is not None:
+                            while (event := await self._next_event(opened, answer, deadlines)) is not None:
                                 for text in answer.add(event):
                                     yield text
-                                if answer.over:
+                                if answer.finished:
                                     break
                         finally:
                             await opened.close()
@@ -203,7 +203,7 @@ class Service:
             except FaultError as fault:
                 failed = fault
             except ReportedError as told:
-                failed = self._told(told.report)
+                failed = self._reported_fault(told.report)
             # Raised out here, so that no SDK exception is attached to it as its context.
             if failed is not None and failed.fault == "refusal":
                 log.info("%s declined: %s", label, failed.detail)
@@ -236,11 +236,11 @@ class Service:
             )
             retry = attempt < self._retries and failed.fault in RETRIED and wait <= LONGEST_WAIT_S
             if not retry or not deadlines.allow(wait):
-                partial = answer.completion("cut") if answer.begun else None
+                partial = answer.completion("cut") if answer.started else None
                 kind: ModelFault = "cut" if answer.text else failed.fault
                 raise ModelError(kind, label, failed.detail, partial=partial, retry_after_s=failed.wait)
             attempt += 1
-            if answer.begun and not answer.paused:  # the rest of a paused answer is reserved already
+            if answer.started and not answer.paused:  # the rest of a paused answer is reserved already
                 await _again(meter)
             await self._sleep(wait)
         completion = answer.completion()
@@ -337,7 +337,7 @@ class Service:
             # An error with status 200. A failed response of OpenAI's counts as an answer, and is billed.
             reported = None if field(body, "object") == "response" else field(body, "error")
             if reported and not isinstance(body, str):
-                fault = self._told(
+                fault = self._reported_fault(
                     error_report(0, body if isinstance(body, Mapping) else {"error": reported})
                 )
             elif whole and not isinstance(body, str):  # the SDKs return a str if it is not JSON
@@ -346,7 +346,7 @@ class Service:
                 fault = FaultError("server", "a page instead of an answer")
         raise fault
 
-    async def _next(self, stream: Any, answer: Answer, deadlines: Deadlines) -> object | None:
+    async def _next_event(self, stream: Any, answer: Answer, deadlines: Deadlines) -> object | None:
         """The next event, or None at the end of the stream. Raises FaultError."""
         try:
             async with deadlines.next_event(answer):
@@ -360,7 +360,7 @@ class Service:
             fault = self._fault(error, report_of(self.sdk, error))
         raise fault
 
-    def _told(self, report: ErrorReport) -> FaultError:
+    def _reported_fault(self, report: ErrorReport) -> FaultError:
         """The fault that a service has reported, in its own words."""
         words = (report.message or report.code or report.kind) if report.fault != "auth" else ""
         detail = self._safe(f"{report.status or ''} {words}") or "no reason given"
@@ -368,7 +368,7 @@ class Service:
 
     def _fault(self, error: BaseException, report: ErrorReport | None) -> FaultError:
         if report is not None:
-            return self._told(report)
+            return self._reported_fault(report)
         if isinstance(error, TimeoutError | importlib.import_module(self.sdk).APITimeoutError):
             return FaultError("timeout", "no answer in time")
         if isinstance(error, ValueError | RecursionError):

@@ -45,19 +45,19 @@ class Thoughts:
     unopened: bool | None = None
     closed: bool = False
     taken_back: str = ""
-    _held: str = ""
+    _pending: str = ""
     """Characters that may become a tag."""
     _closing: str = ""
     """The closing tag of the thoughts that have begun."""
     _doubted: list[str] | None = None
     """Thoughts without an opening tag; they count as thoughts only if the closing tag comes."""
-    _begun: bool = False
+    _answering: bool = False
 
     def feed(self, piece: str) -> tuple[str, str]:
-        if self._begun:
+        if self._answering:
             return piece, ""
-        text, at = self._held + piece, 0
-        self._held = ""
+        text, at = self._pending + piece, 0
+        self._pending = ""
         thoughts: list[str] = []
         while at < len(text):
             if self._closing:
@@ -75,7 +75,7 @@ class Thoughts:
             else:
                 remainder = text[at:]
                 if at_start and text[start:].lower() in _BEGINNINGS:
-                    self._held = remainder
+                    self._pending = remainder
                     break
                 if self.expected and not _is_json(remainder):
                     self._closing, self._doubted = "</think>", []
@@ -85,25 +85,25 @@ class Thoughts:
                     at += end.end()
                     self.closed = self.unopened = True
                 else:
-                    self._begun = True
+                    self._answering = True
                     return remainder, "".join(thoughts)
         return "", "".join(thoughts)
 
     def finish(self, how: str) -> tuple[str, str]:
         """End the answer, as `how` says (see FINISHES); returns the text held back."""
-        pending, self._held = self._held, ""
+        pending, self._pending = self._pending, ""
         self.taken_back = ""
-        if self._begun:
+        if self._answering:
             return "", ""
         # A model that thinks and is cut off, at the limit or by a filter, has not answered anything yet.
         if self._doubted is not None and self._closing and how not in ("length", "refusal"):
-            self._begun = True
+            self._answering = True
             self.unopened = False if how == "end" else None
             self.taken_back = "".join(self._doubted)
             return self.taken_back + pending, ""
         if self._closing:
             return "", pending
-        self._begun = True
+        self._answering = True
         return pending, ""
 
     def _open(self, name: str, *, closed: bool) -> None:
@@ -121,7 +121,7 @@ class Thoughts:
             last = text.rfind("<", at)
             if last < 0 or not self._closing.startswith(text[last:].lower()):
                 last = len(text)
-            self._held = text[last:]
+            self._pending = text[last:]
         else:
             last = end.start()
         thought.append(text[at:last])

@@ -68,13 +68,13 @@ class Transcriber:
         failed: list[UserError] = []
         if self._ears:
             try:
-                return await self._heard(request, recording, data, tell)
+                return await self._transcribe(request, recording, data, tell)
             except UserError as error:
                 _log.warning("run %s was not heard on this machine: %s", request.id, error)
                 failed.append(error)
         for model in self.models:
             try:
-                return await self._asked(request, model, recording, data)
+                return await self._ask(request, model, recording, data)
             except UserError as error:
                 if not error.key.startswith(("model.", "config.")):
                     raise
@@ -82,14 +82,14 @@ class Transcriber:
                 failed.append(error)
         raise failed[0] if failed else TransientError("config.role_empty", role=ROLE)
 
-    async def _heard(self, request: Request, recording: Recording, data: bytes, tell: Tell) -> str:
+    async def _transcribe(self, request: Request, recording: Recording, data: bytes, tell: Tell) -> str:
         usage = replace(_tokens(recording.seconds), cost_usd=0.0)
         async with self._budget.spending(request, ROLE, self._ears.model, usage, _price) as meter:
             text = await self._ears.text(recording, data, request.locale[:2].lower(), tell)
             meter.usage = usage
         return text
 
-    async def _asked(self, request: Request, named: str, recording: Recording, data: bytes) -> str:
+    async def _ask(self, request: Request, named: str, recording: Recording, data: bytes) -> str:
         spec = model_spec.parse(named)
         provider, _, model = spec.model.partition(":")
         settings = self._config.providers.get(provider)

@@ -21,7 +21,7 @@ import soundfile
 from bot.config import Config
 from bot.events import UserError
 from bot.speech.listening.ears import Ears
-from bot.speech.listening.process import heard
+from bot.speech.listening.process import transcribed
 from bot.speech.listening.samples import PIECE_S, RATE, NoProgram, Unreadable, pieces
 from bot.speech.listening.whisper import Whisper, mel_filters, spectrogram
 from bot.speech.recording import Recording
@@ -119,17 +119,17 @@ def test_a_repetitive_transcript_is_tried_again_and_silence_gives_none(tmp_path:
     told: list[int] = []
     said = speech(80.0, 25.0, 52.0)
     said[: 5 * RATE] = 0
-    assert heard(Whisper(folder), request, wav(said), told.append) == "round I wait."
+    assert transcribed(Whisper(folder), request, wav(said), told.append) == "round I wait."
     assert told == sorted(told)
     assert told[0] == 0
     assert told[-1] == 99
     assert len(told) == 7
-    assert heard(Whisper(folder), request, wav(np.zeros(RATE * 9, np.float32)), told.append) == ""
+    assert transcribed(Whisper(folder), request, wav(np.zeros(RATE * 9, np.float32)), told.append) == ""
     prompts = [line["prompt"] for line in asked(folder)]
     assert prompts[0] == ["<|startoftranscript|>", "<|pt|>", "<|transcribe|>", "<|notimestamps|>"]
     assert [line.get("sampling_temperature", 0) for line in asked(folder)] == [0, 0.4, 0, 0]
     english = model(tmp_path / "en", ["Hello"], multilingual=False)
-    assert heard(Whisper(english), request, wav(speech(2.0)), told.append) == "Hello"
+    assert transcribed(Whisper(english), request, wav(speech(2.0)), told.append) == "Hello"
     assert asked(english)[0]["prompt"] == ["<|startoftranscript|>", "<|notimestamps|>"]
 
 

@@ -212,13 +212,13 @@ class Slack:
         """The person's name. Asks Slack briefly about a person who is not cached."""
         origin = origin_of(origin_at(place))
         location = Location(person, origin.team, place.channel, origin.enterprise)
-        return (await self.people.of(location)).name
+        return (await self.people.person(location)).name
 
     async def _standing(self, place: Place, person: str, groups: Collection[str]) -> Standing:
-        listed = await self.groups.of(place) if groups else {}
+        listed = await self.groups.at_place(place) if groups else {}
         theirs = tuple(id for id in groups if id in listed and person in listed[id].members)
         origin = origin_of(origin_at(place))
-        seen = await self.people.of(Location(person, origin.team, place.channel, origin.enterprise))
+        seen = await self.people.person(Location(person, origin.team, place.channel, origin.enterprise))
         return Standing(theirs, seen.admin)
 
     async def _knows(self, place: Place, kind: str, id: str) -> bool:
@@ -229,7 +229,7 @@ class Slack:
             case "person":
                 return await self._person_name(place, id) != ""
             case "group":
-                return id in await self.groups.of(place)
+                return id in await self.groups.at_place(place)
             case _:
                 return False
 
@@ -237,7 +237,7 @@ class Slack:
         name = typed.removeprefix("@").strip().casefold()
         if kind == "person":
             return self.people.named(place.space, name)
-        groups = (await self.groups.of(place)).values()
+        groups = (await self.groups.at_place(place)).values()
         found = [group for group in groups if name in map(str.casefold, (group.id, group.handle, group.name))]
         return (found[0].id, found[0].name) if len(found) == 1 else None
 

@@ -57,10 +57,10 @@ class Spawned:
         # Not cancelled, because half an answer left in the pipe would be read as the next one.
         saying = asyncio.create_task(self._in_turn(text, speed))
         self._saying.add(saying)
-        saying.add_done_callback(self._said)
+        saying.add_done_callback(self._retrieve)
         return await asyncio.shield(saying)
 
-    def _said(self, saying: asyncio.Task[Sound]) -> None:
+    def _retrieve(self, saying: asyncio.Task[Sound]) -> None:
         self._saying.discard(saying)
         if not saying.cancelled():
             saying.exception()  # there may be no caller to retrieve it
@@ -96,7 +96,7 @@ class Spawned:
         request = {"id": self._asked, "text": text, "speed": speed}
         process.stdin.write(json.dumps(request).encode() + b"\n")
         await process.stdin.drain()
-        reply = await self._heard(process)
+        reply = await self._read_reply(process)
         if reply["id"] != self._asked:
             raise ValueError("an answer to something else")
         if "fault" in reply:
@@ -124,14 +124,14 @@ class Spawned:
         except OSError as fault:
             reason = os.strerror(fault.errno) if fault.errno else type(fault).__name__
             raise Unspoken("crashed", self._engine, f"its process could not be started: {reason}") from None
-        reply = await self._heard(process)
+        reply = await self._read_reply(process)
         if "ready" not in reply:
             detail = str(reply.get("fault", "?"))
             await self._end()
             raise Unspoken("absent", self._engine, detail)
         return process
 
-    async def _heard(self, process: Process) -> dict[str, Any]:
+    async def _read_reply(self, process: Process) -> dict[str, Any]:
         assert process.stdout is not None
         line = await process.stdout.readuntil(b"\n")
         reply = json.loads(line)

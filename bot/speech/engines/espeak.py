@@ -41,7 +41,7 @@ class Espeak:
         self._timeout_s = timeout_s
         self._room = asyncio.Semaphore(2)
 
-    def _found(self) -> str | None:
+    def _path(self) -> str | None:
         return self._program or next(filter(None, map(shutil.which, PROGRAMS)), None)
 
     def reads(self, language: str, voice: str) -> bool:
@@ -50,10 +50,10 @@ class Espeak:
         return not base_voice or _is_variant(base_voice) or base_voice[:2] == language
 
     def absent(self) -> UserError | None:
-        return None if self._found() else UserError("voice.lacks_program", name="espeak-ng")
+        return None if self._path() else UserError("voice.lacks_program", name="espeak-ng")
 
     async def say(self, text: str, voice: str, speed: float, language: str) -> Sound:
-        program = self._found()
+        program = self._path()
         if program is None:
             raise Unspoken("absent", self.name)
         if voice and not _NAME.fullmatch(voice):
@@ -79,7 +79,7 @@ class Espeak:
                 raise Unspoken("crashed", self.name, type(fault).__name__) from None
             try:
                 async with asyncio.timeout(self._timeout_s):
-                    data = await _heard(process, text)
+                    data = await _speak(process, text)
                     code = await process.wait()
             except TimeoutError:
                 raise Unspoken("hangs", self.name) from None
@@ -93,7 +93,7 @@ class Espeak:
         return
 
 
-async def _heard(process: asyncio.subprocess.Process, text: str) -> bytes:
+async def _speak(process: asyncio.subprocess.Process, text: str) -> bytes:
     assert process.stdin is not None
     assert process.stdout is not None
     with suppress(BrokenPipeError, ConnectionResetError):  # the program may have died

@@ -52,10 +52,10 @@ class Service:
         if self._missing:
             raise Unspoken("absent", self.name)
         async with self._room:
-            data = await self._asked(text, self.model(voice), voice.rpartition("/")[2] or VOICES[0], speed)
+            data = await self._request(text, self.model(voice), voice.rpartition("/")[2] or VOICES[0], speed)
         return sound_of(data, self.name)
 
-    async def _asked(self, text: str, model: str, voice: str, speed: float) -> bytes:
+    async def _request(self, text: str, model: str, voice: str, speed: float) -> bytes:
         async with self._connecting:
             if self._client is None:
                 await asyncio.to_thread(self._connect)

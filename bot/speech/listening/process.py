@@ -65,7 +65,7 @@ def main(folder: str) -> None:
             tell(id=id, done=percent)
 
         try:
-            text = heard(model, request, data, at)
+            text = transcribed(model, request, data, at)
         except Unreadable:
             tell(id=id, fault="unread", detail="")
         except NoProgram:
@@ -76,7 +76,7 @@ def main(folder: str) -> None:
             tell(id=id, text=text, finish="end")
 
 
-def heard(model: Whisper, request: dict[str, Any], data: bytes, tell: Callable[[int], None]) -> str:
+def transcribed(model: Whisper, request: dict[str, Any], data: bytes, tell: Callable[[int], None]) -> str:
     """The words of a recording; `tell` is called with the percentage that was transcribed."""
     seconds, language = float(request["seconds"]), ""
     texts: list[str] = []

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from bot.config.settings import Offered, choice, within
+from bot.config.settings import Offered, choice, in_range
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,13 +21,13 @@ class CouncilConfig:
     """
 
     level: Literal["single", "mini", "full"] = choice("full", "mini", "single")
-    mini: int = within(3, 2, 8)
+    mini: int = in_range(3, 2, 8)
     self_votes: Literal["auto", "count", "exclude"] = choice("count", "auto", "exclude")
-    timeout: float = within(180.0, 1.0, 3_600.0)
-    tokens: int = within(4_000, 100, 100_000)
+    timeout: float = in_range(180.0, 1.0, 3_600.0)
+    tokens: int = in_range(4_000, 100, 100_000)
     blind_chair: bool = True
     criteria: str = ""
-    history: int = within(2, 0, 10)
-    research_words: int = within(250, 50, 5_000)
-    attack_words: int = within(150, 20, 2_000)
+    history: int = in_range(2, 0, 10)
+    research_words: int = in_range(250, 50, 5_000)
+    attack_words: int = in_range(150, 20, 2_000)
     models: Offered = ()

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal
 
 from bot.check import Check
-from bot.config.settings import choice, within
+from bot.config.settings import choice, in_range
 from bot.events import UserError
 from bot.kind import Complete, Kind, Runs, Setting, Typed, of_channel, one_line
 from bot.verb import LAST, PRIVATE, SHARE, Argument, Option, Verb
@@ -104,8 +104,8 @@ class CourseConfig:
     folder: Path | None = None
     space: str = "local"
     chunks: Literal["headings", "windows"] = choice("headings", "windows")
-    rounds: int = within(2, 1, 10)
-    memory: int = within(2, 0, MOST_MEMORY)
+    rounds: int = in_range(2, 1, 10)
+    memory: int = in_range(2, 0, MOST_MEMORY)
 
 
 def make(resources: Resources, runs: Runs) -> Work:

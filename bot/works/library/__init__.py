@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bot.check import Check
-from bot.config.settings import within
+from bot.config.settings import in_range
 from bot.kind import Complete, Kind, Runs, Typed
 from bot.verb import PRIVATE, SHELF, Argument, Option, Verb
 
@@ -33,7 +33,7 @@ class LibraryConfig:
 
     watch: tuple[Path, ...] = ()
     watch_space: str = "local"
-    max_mb: int = within(20, 1, 1_000)
+    max_mb: int = in_range(20, 1, 1_000)
 
     @property
     def max_bytes(self) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from bot.config.settings import within
+from bot.config.settings import in_range
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,17 +17,17 @@ class ScriptConfig:
     the most scenes. `analyse`: a small model reads each new script, scene by scene.
     """
 
-    quick: int = within(1_200, 300, 100_000)
-    standard: int = within(5_000, 300, 100_000)
-    deep: int = within(20_000, 300, 100_000)
-    answer_tokens: int = within(1_200, 100, 20_000)
-    evidence_items: int = within(10, 1, 100)
-    evidence_item_chars: int = within(1_500, 100, 20_000)
-    evidence_chars: int = within(8_000, 100, 100_000)
-    rounds: int = within(3, 1, 10)
-    calls: int = within(8, 1, 50)
-    memory: int = within(3, 0, 20)
-    characters: int = within(3, 0, 20)
+    quick: int = in_range(1_200, 300, 100_000)
+    standard: int = in_range(5_000, 300, 100_000)
+    deep: int = in_range(20_000, 300, 100_000)
+    answer_tokens: int = in_range(1_200, 100, 20_000)
+    evidence_items: int = in_range(10, 1, 100)
+    evidence_item_chars: int = in_range(1_500, 100, 20_000)
+    evidence_chars: int = in_range(8_000, 100, 100_000)
+    rounds: int = in_range(3, 1, 10)
+    calls: int = in_range(8, 1, 50)
+    memory: int = in_range(3, 0, 20)
+    characters: int = in_range(3, 0, 20)
     analyse: bool = True
 
     def tokens(self, tier: str) -> int:

@@ -340,7 +340,7 @@ async def test_adding_a_link_does_not_restore_withdrawn_words(on: Line) -> None:
     assert "what is grappled?" in line.text
     await on.app.ended(run)
     assert await on.app.forget(space, run)
-    waiting = on.client.lines.of(run)
+    waiting = on.client.lines.lock(run)
     await on.discord.until(lambda: "grappled" not in line.text or waiting._waiters)
     links.set()
     async with asyncio.timeout(60):

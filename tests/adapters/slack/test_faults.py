@@ -90,7 +90,7 @@ async def test_an_invalid_json_body_is_judged_by_its_status(status: int, kind: t
     clients = Clients(SlackConfig(api_base=f"http://127.0.0.1:{runner.addresses[0][1]}/"))
     try:
         with pytest.raises(SurfaceFault) as fault:
-            await clients.of("T1", "xoxb-1").chat_postMessage(channel="C1", text="hello")
+            await clients.client("T1", "xoxb-1").chat_postMessage(channel="C1", text="hello")
         assert type(fault.value) is kind
     finally:
         await clients.close()

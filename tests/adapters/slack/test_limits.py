@@ -174,7 +174,7 @@ class Wire:
         team = slack.workspace("Table")
         self.channel: Channel = team.channel("general")
         self.ana = team.user("Ana")
-        self.client: Client = clients.of(team.id, slack.bot_token)
+        self.client: Client = clients.client(team.id, slack.bot_token)
 
     async def post(self, text: str = "hello") -> str:
         answer = await self.client.chat_postMessage(channel=self.channel.id, text=text)
@@ -289,7 +289,7 @@ async def test_a_feature_that_a_workspace_lacks_is_not_tried_again_that_day(wire
             wire.client.refused[status] -= REFUSED_S
         else:
             wire.clients.forget(team.id)  # as when the app is installed again
-            wire.client = wire.clients.of(team.id, wire.slack.bot_token)
+            wire.client = wire.clients.client(team.id, wire.slack.bot_token)
 
 
 async def test_a_refusal_in_one_thread_does_not_affect_others(wire: Wire) -> None:
@@ -318,9 +318,9 @@ async def test_each_workspace_has_its_own_limits() -> None:
     async with FakeSlack() as slack:
         one, other = slack.workspace("Table"), slack.workspace("Chair")
         clients = Clients(SlackConfig(api_base=slack.api))
-        first, second = clients.of(one.id, one.bot_token), clients.of(other.id, other.bot_token)
+        first, second = clients.client(one.id, one.bot_token), clients.client(other.id, other.bot_token)
         while (bucket := first.bucket("chat.startStream")).has_room():
             await bucket.turn()
         assert second.bucket("chat.startStream").has_room()
-        assert first is clients.of(one.id, one.bot_token)
+        assert first is clients.client(one.id, one.bot_token)
         await clients.close()

@@ -55,34 +55,34 @@ async def town() -> AsyncGenerator[Town]:
 async def test_a_person_has_a_name_a_language_and_perhaps_admin_rights(town: Town) -> None:
     ana, bia = town.team.user("Ana", locale="pt-PT"), town.team.user("Bia", admin=True)
     known = town.people()
-    assert await known.of(town.spot(ana)) == Person("Ana", "pt-BR", False, ZONE)
-    assert await known.of(town.spot(bia)) == Person("Bia", "en", True, ZONE)
+    assert await known.person(town.spot(ana)) == Person("Ana", "pt-BR", False, ZONE)
+    assert await known.person(town.spot(bia)) == Person("Bia", "en", True, ZONE)
     assert await known.name(town.spot(ana), bia.id) == "Bia"
     assert town.asked == 2
 
 
 async def test_many_lookups_of_one_person_are_one_call(town: Town) -> None:
     ana, known = town.team.user("Ana"), town.people()
-    found = await asyncio.gather(*(known.of(town.spot(ana)) for _ in range(20)))
+    found = await asyncio.gather(*(known.person(town.spot(ana)) for _ in range(20)))
     assert {one.name for one in found} == {"Ana"}
     assert town.asked == 1
 
 
 async def test_an_outdated_entry_is_used_and_refreshed(town: Town) -> None:
     ana, known = town.team.user("Ana"), town.people()
-    await known.of(town.spot(ana))
+    await known.person(town.spot(ana))
     ana.name, town.now = "Ana Maria", CACHED_S
-    assert (await known.of(town.spot(ana))).name == "Ana"
+    assert (await known.person(town.spot(ana))).name == "Ana"
     await town.slack.until(lambda: town.asked == 2)
-    assert (await known.of(town.spot(ana), fresh=True)).name == "Ana Maria"
+    assert (await known.person(town.spot(ana), fresh=True)).name == "Ana Maria"
 
 
 async def test_a_known_person_is_not_looked_up(town: Town) -> None:
     ana, bia, known = town.team.user("Ana"), town.team.user("Bia"), town.people()
-    await known.of(town.spot(ana))
+    await known.person(town.spot(ana))
     known.expect(town.spot(ana))
-    assert await known.of(town.spot(ana)) == Person("Ana", zone=ZONE)
-    await known.of(town.spot(bia))
+    assert await known.person(town.spot(ana)) == Person("Ana", zone=ZONE)
+    await known.person(town.spot(bia))
     assert town.asked == 2
 
 
@@ -93,7 +93,7 @@ async def test_a_slow_lookup_is_not_awaited_for_long(town: Town) -> None:
     known.expect(town.spot(ana))
     town.now = 0.0  # later than the longest wait
     async with asyncio.timeout(people.WAIT_S / 2):
-        assert await known.of(town.spot(ana)) == Person()
+        assert await known.person(town.spot(ana)) == Person()
         assert await known.name(town.spot(ana), ana.id) == ana.id
     await known.close()
 
@@ -102,9 +102,9 @@ async def test_a_person_whom_slack_does_not_describe_has_no_rights(town: Town) -
     ana = town.team.user("Ana")
     town.slack.fail("users.info", error="user_not_found", times=2)
     known = town.people()
-    assert await known.of(town.spot(ana)) == Person()
+    assert await known.person(town.spot(ana)) == Person()
     with pytest.raises(UserError) as caught:
-        await known.of(town.spot(ana), fresh=True)
+        await known.person(town.spot(ana), fresh=True)
     assert caught.value.key == "slack.who"
 
 
@@ -120,34 +120,34 @@ class Away(Workspaces):
 
 @pytest.mark.parametrize("fault", [PlaceClosed("not_installed"), StorageFault("locked")])
 async def test_a_failed_lookup_raises_nothing(fault: Exception) -> None:
-    assert await People(Away(fault)).of(Location("U1", "T1", "C1")) == Person()
+    assert await People(Away(fault)).person(Location("U1", "T1", "C1")) == Person()
 
 
 async def test_a_broken_connection_raises_nothing(town: Town) -> None:
     town.slack.fail("users.info", status=0, times=10)
-    assert await town.people().of(town.spot(town.team.user("Ana"))) == Person()
+    assert await town.people().person(town.spot(town.team.user("Ana"))) == Person()
 
 
 async def test_a_programming_error_is_raised() -> None:
     with pytest.raises(ZeroDivisionError):
-        await People(Away(ZeroDivisionError())).of(Location("U1", "T1", "C1"))
+        await People(Away(ZeroDivisionError())).person(Location("U1", "T1", "C1"))
 
 
 async def test_admin_rights_are_looked_up_again(town: Town) -> None:
     bia, known = town.team.user("Bia", admin=True), town.people()
-    assert (await known.of(town.spot(bia))).admin
+    assert (await known.person(town.spot(bia))).admin
     bia.admin = False
-    assert (await known.of(town.spot(bia))).admin
-    assert not (await known.of(town.spot(bia), fresh=True)).admin
-    assert not (await known.of(town.spot(bia))).admin
+    assert (await known.person(town.spot(bia))).admin
+    assert not (await known.person(town.spot(bia), fresh=True)).admin
+    assert not (await known.person(town.spot(bia))).admin
 
 
 async def test_listed_people_need_no_lookup(town: Town) -> None:
     ana = town.team.user("Ana")
     town.slack.fail("users.info", error="user_not_found", times=1)
     known = town.people(ana.id)
-    assert await known.of(town.spot(ana), fresh=True) == Person(admin=True)
-    assert await known.of(town.spot(ana)) == Person("Ana", "en", True, ZONE)
+    assert await known.person(town.spot(ana), fresh=True) == Person(admin=True)
+    assert await known.person(town.spot(ana)) == Person("Ana", "en", True, ZONE)
 
 
 @pytest.mark.parametrize(
@@ -175,32 +175,32 @@ async def test_the_number_of_remembered_people_is_limited(town: Town) -> None:
     known = town.people()
     for n in range(people.MOST + 5):
         known.remember(Location(f"U{n}", town.team.id, "C1"), Person(f"Person {n}"))
-    assert await known.of(Location(f"U{people.MOST + 4}", town.team.id, "C1")) == Person(
+    assert await known.person(Location(f"U{people.MOST + 4}", town.team.id, "C1")) == Person(
         f"Person {people.MOST + 4}"
     )
-    assert await known.of(Location("U0", town.team.id, "C1")) == Person()
+    assert await known.person(Location("U0", town.team.id, "C1")) == Person()
 
 
 async def test_each_workspace_has_its_own_people(town: Town) -> None:
     known = town.people()
     known.remember(Location("U1", "T1", "C1"), Person("Ana", admin=True, zone=ZONE))
     known.remember(Location("U1", "T2", "C1"), Person("Bia", zone=ZONE))
-    assert (await known.of(Location("U1", "T2", "C1"))) == Person("Bia", zone=ZONE)
+    assert (await known.person(Location("U1", "T2", "C1"))) == Person("Bia", zone=ZONE)
     known.forget("T1")
-    assert await known.of(Location("U1", "T1", "C1")) == Person()
+    assert await known.person(Location("U1", "T1", "C1")) == Person()
 
 
 async def test_outdated_admin_rights_count_only_if_slack_confirms_them(town: Town) -> None:
     bia, known = town.team.user("Bia", admin=True), town.people()
-    assert (await known.of(town.spot(bia))).admin
+    assert (await known.person(town.spot(bia))).admin
     town.now = CACHED_S
-    assert (await known.of(town.spot(bia))).admin
+    assert (await known.person(town.spot(bia))).admin
     bia.admin, town.now = False, 2 * CACHED_S
-    assert not (await known.of(town.spot(bia))).admin
+    assert not (await known.person(town.spot(bia))).admin
     bia.admin, town.now = True, 3 * CACHED_S
-    await known.of(town.spot(bia))
+    await known.person(town.spot(bia))
     await town.slack.until(lambda: town.asked == 4)
-    assert (await known.of(town.spot(bia), fresh=True)).admin
+    assert (await known.person(town.spot(bia), fresh=True)).admin
     town.now = 4 * CACHED_S
     town.slack.fail("users.info", error="internal_error")
-    assert await known.of(town.spot(bia)) == Person("Bia", zone=ZONE)
+    assert await known.person(town.spot(bia)) == Person("Bia", zone=ZONE)

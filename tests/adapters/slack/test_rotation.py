@@ -260,7 +260,7 @@ async def test_a_call_whose_token_was_renewed_meanwhile_renews_no_other() -> Non
     app.router.add_post("/api/api.test", answer)
     async with TestServer(app) as server:
         clients = Clients(SlackConfig(api_base=str(server.make_url("/api/"))))
-        client = clients.of("T1", "old", renew=renew)
+        client = clients.client("T1", "old", renew=renew)
         await asyncio.gather(client.api_call("api.test"), client.api_call("api.test", params={"n": "late"}))
         await clients.close()
     assert asked == ["old", "old"]

@@ -323,7 +323,7 @@ async def test_a_message_is_streamed_only_within_the_workspaces_budget(bench: De
 
     class Limited(Known):
         async def client(self, team: str, enterprise: str = "") -> Client:
-            return clients.of(team, bench.team.bot_token)
+            return clients.client(team, bench.team.bot_token)
 
     limited = Limited(bench.fake)
     bench.workspace = Workspace(limited, bench.team.id)
@@ -362,7 +362,7 @@ async def test_without_room_for_edits_a_message_is_posted_with_its_first_words(b
 
     class Limited(Known):
         async def client(self, team: str, enterprise: str = "") -> Client:
-            return clients.of(team, bench.team.bot_token)
+            return clients.client(team, bench.team.bot_token)
 
     limited = Limited(bench.fake)
     bench.workspace = Workspace(limited, bench.team.id)

@@ -45,7 +45,7 @@ async def test_a_workspace_without_agent_sessions_is_asked_for_them_once(bench: 
 
     class Limited(Known):
         async def client(self, team: str, enterprise: str = "") -> Client:
-            return clients.of(team, bench.team.bot_token)
+            return clients.client(team, bench.team.bot_token)
 
     usual, bench.workspaces = bench.workspaces, Limited(bench.fake)
     for method in ("agents.*", "assistant.*", "chat.startStream"):

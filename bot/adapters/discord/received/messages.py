@@ -88,7 +88,7 @@ class Listener:
                 return
         elif not await self._proxied.stays(message):
             return
-        async with self._turns.of(message.channel.id):
+        async with self._turns.lock(message.channel.id):
             await self._dispatch(message, by)
 
     async def on_raw_message_delete(self, payload: discord.RawMessageDeleteEvent) -> None:
@@ -111,7 +111,7 @@ class Listener:
         await self._proxied.noted(payload.channel_id)
         id = self._proxied.original(message.id)  # other messages of a webhook have no runs
         run, edit = event_id(PLATFORM, space, str(id)), message.edited_at.isoformat()
-        async with self._turns.of(payload.channel_id):
+        async with self._turns.lock(payload.channel_id):
             if text := await self._client.intake.reworded(message, space, run, parsed):
                 await self._client.app.reword(space, run, text, edit)
 

@@ -60,7 +60,7 @@ class Proxied:
         """
         if not message.content:
             return None
-        async with self._noting.of(message.channel.id):
+        async with self._noting.lock(message.channel.id):
             return await self._by(message)
 
     async def _by(self, message: discord.Message) -> ProxiedName | None:
@@ -87,7 +87,7 @@ class Proxied:
 
     async def stays(self, message: discord.Message) -> bool:
         """Wait for a proxy if the author has a proxied name. Returns whether the message itself is for the bot."""
-        async with self._noting.of(message.channel.id):
+        async with self._noting.lock(message.channel.id):
             written = await self._noted(message)
         if written is None or written.over is None:
             return True

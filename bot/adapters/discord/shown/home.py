@@ -289,7 +289,7 @@ class DiscordHome:
         """Post the message that says who asked what, as the interaction's response or as the bot's own.
         Returns its id.
         """
-        async with self._lines.of(self._run):
+        async with self._lines.lock(self._run):
             row = await self._outbox.claim(self._place.space, self._run, ASKED)
             if row.message_id == "":  # it was taken back before it was posted
                 raise Gone
@@ -317,7 +317,7 @@ class DiscordHome:
             return
         self.response.answered = True
         space, run = self._place.space, self._run
-        async with self._lines.of(run):
+        async with self._lines.lock(run):
             row = await self._outbox.get(space, run, ASKED)
             if row is not None and row.shown != root_page(self._origin, self._say).shown:
                 return

@@ -176,7 +176,7 @@ class Channel:
 
         Webhooks have no nonce, so after Unavailable the caller searches first (`find`).
         """
-        webhook, name = await webhooks.of(self.key), username(speaker.name)
+        webhook, name = await webhooks.webhook(self.key), username(speaker.name)
         if not isinstance(webhook, discord.Webhook):
             self._without(webhook.why)
             return None

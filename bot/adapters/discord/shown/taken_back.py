@@ -43,7 +43,7 @@ async def take_back(client: Client, request: Request, stays: Collection[str] | N
     for row in rows:
         if row.stage != THREAD and goes_back(row.stage, (ASKED, WHOLE), stays):
             if row.stage == ASKED:
-                async with client.lines.of(request.id):  # wait for what is still being sent
+                async with client.lines.lock(request.id):  # wait for what is still being sent
                     line = await outbox.get(place.space, request.id, ASKED)
                     await _removed(client, request, origin, line or row, answered)
             else:

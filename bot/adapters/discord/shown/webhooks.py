@@ -46,7 +46,7 @@ class Webhooks:
         failure = self._without.get(self._channel_id(place))
         return failure is not None and self._clock() < failure[1]
 
-    async def of(self, place: int) -> discord.Webhook | NoWebhook:
+    async def webhook(self, place: int) -> discord.Webhook | NoWebhook:
         """The webhook for posts in this place; it is created if there is none."""
         channel = await self._channel(place)
         if channel is None:

@@ -370,7 +370,7 @@ class Clients:
         """A client without limits, for calls that concern no workspace's conversations."""
         return AsyncWebClient(token=token, retry_handlers=[Retries()], **self._common)
 
-    def of(self, space: str, token: str, team: str = "", renew: Renew | None = None) -> Client:
+    def client(self, space: str, token: str, team: str = "", renew: Renew | None = None) -> Client:
         """The client of a workspace. `team` names the workspace if the token is valid in several; `renew` returns
         another token for an expired one, or "".
         """

@@ -148,7 +148,7 @@ class Workspaces:
         """The client of this workspace, within its limits. Raises PlaceClosed if the app is not installed."""
         installation = await self.installed(team, enterprise)
         renew = partial(self._renewed, team, enterprise)
-        return self._clients.of(
+        return self._clients.client(
             team or enterprise, installation.token, team if installation.org else "", renew
         )
 

@@ -45,7 +45,7 @@ class Groups:
         self._cached: OrderedDict[str, tuple[float, Mapping[str, Group]]] = OrderedDict()
         self._asking: dict[str, asyncio.Task[Mapping[str, Group]]] = {}
 
-    async def of(self, place: Place) -> Mapping[str, Group]:
+    async def at_place(self, place: Place) -> Mapping[str, Group]:
         """The groups of the place's workspace by their ids. Raises UserError ("slack.groups") if Slack does not return
         them.
         """

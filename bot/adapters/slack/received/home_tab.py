@@ -61,7 +61,7 @@ class HomeTab:
     async def publish(self, location: Location) -> None:
         """Publish the present Home tab of `location.user`."""
         intake, say = self._intake, await self._intake.words(location)
-        person = await intake.people.of(location)
+        person = await intake.people.person(location)
         if person.outside_of(location):
             return
         me = await intake.workspaces.installed(location.team, location.enterprise)

@@ -158,7 +158,7 @@ class Intake(intake.Intake):
     ) -> None:
         """Run `do` without a run, once per event, unless the person has already had too many of these."""
         run = event_id(PLATFORM, location.space, f"{label}:{event}")
-        async with self._taking.of(run):
+        async with self._taking.lock(run):
             if run not in self._runs_of_events and not self.too_many_hints(location):
                 self._runs_of_events.note(run, "")
                 self.later(do())
@@ -177,7 +177,7 @@ class Intake(intake.Intake):
 
     async def words(self, location: Location) -> Words:
         """The words in the language that is set here, else that of the person's Slack."""
-        person, place = await self.people.of(location), placing.place(location, event="", goes="here")
+        person, place = await self.people.person(location), placing.place(location, event="", goes="here")
         return words(self.app.settings.known_locale(place, location.user, person.locale))
 
     async def tell(self, location: Location, text: str, response_url: str = "") -> None:
@@ -219,7 +219,7 @@ class Intake(intake.Intake):
     async def check(self, location: Location, invocation: Invocation) -> None:
         """Raise UserError if the run of this invocation would refuse what was typed into its window."""
         row = invocation.row
-        person = await self.people.of(location, fresh=row.for_admins(invocation.text, invocation.options))
+        person = await self.people.person(location, fresh=row.for_admins(invocation.text, invocation.options))
         thread_row = await self.app.records.threads.get(location.space, location.real)
         await self.app.dispatcher.check(request_of(invocation, location, "", person, thread_row))
 
@@ -241,7 +241,7 @@ class Intake(intake.Intake):
         """
         run = event_id(PLATFORM, location.space, event)
         acknowledged = False
-        async with self._taking.of(run):  # a second delivery waits for the first
+        async with self._taking.lock(run):  # a second delivery waits for the first
             if (became := self._runs_of_events.get(run)) is None:
                 async with self.reporting_faults(location, response_url=response_url) as begun:
                     invocation = asked if isinstance(asked, Invocation) else await asked()
@@ -268,7 +268,7 @@ class Intake(intake.Intake):
             return
         # For admins' verbs, Slack is asked again whether the person is an admin.
         fresh = row.for_admins(invocation.text, invocation.options)
-        person = await self.people.of(location, fresh=fresh)
+        person = await self.people.person(location, fresh=fresh)
         if not person.name:
             person = replace(person, name=words(person.locale)("slack.somebody"))
         thread_row = await self.app.records.threads.get(location.space, location.real)

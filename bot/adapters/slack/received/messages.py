@@ -101,7 +101,7 @@ class Listener:
                     self._intake.people.expect(replace(location, user=user))
         if await _lacks_files(event, me):
             await asyncio.sleep(self._twin_s)
-        async with self._intake.turns.of((location.channel, location.thread or location.message)):
+        async with self._intake.turns.lock((location.channel, location.thread or location.message)):
             # The thread may have become the bot's while this message waited for its turn.
             if meant or (location.thread and await self._meant(location, text, me)):
                 await self._answer(location, event, me, ack)
@@ -273,7 +273,7 @@ class Deletions:
     def _turn(self, location: Location, message: Body) -> asyncio.Lock:
         """The lock of the message's thread; a very recent message or edit may not be stored yet."""
         root = text_of(message, "thread_ts") or text_of(message, "ts")
-        return self._intake.turns.of((location.channel, root))
+        return self._intake.turns.lock((location.channel, root))
 
     async def _close(self, thread: Location) -> None:
         """If the message was a root of the bot, stop the runs of its thread and archive the conversation."""

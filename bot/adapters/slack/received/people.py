@@ -85,7 +85,7 @@ class People:
         self._cached: OrderedDict[tuple[str, str], tuple[float, Person]] = OrderedDict()
         self._looks: dict[tuple[str, str], _Look] = {}
 
-    async def of(self, location: Location, *, fresh: bool = False) -> Person:
+    async def person(self, location: Location, *, fresh: bool = False) -> Person:
         """The data of `location.user`, as far as they arrive within `WAIT_S` seconds.
 
         `fresh`: not from the cache, for an admin's verb. Raises UserError ("slack.who") if that is not possible.
@@ -114,7 +114,7 @@ class People:
 
     async def name(self, location: Location, user: str) -> str:
         """The name of `user`; their id if Slack does not give it."""
-        return (await self.of(replace(location, user=user))).name or user
+        return (await self.person(replace(location, user=user))).name or user
 
     def named(self, space: str, name: str) -> tuple[str, str] | None:
         """The id and the name of a cached person, found by id, or by name if only one person has it."""

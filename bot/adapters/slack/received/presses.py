@@ -136,7 +136,7 @@ class Press:
     async def stopped(self) -> None:
         """Tell the channel; or the presser alone if the bot may not write there."""
         location = self.location
-        name = (await self.intake.people.of(location)).name or location.user
+        name = (await self.intake.people.person(location)).name or location.user
         if not alone(self.body):
             text = (await self.intake.words(location))("buttons.stopped", who=literal(name))
             try:

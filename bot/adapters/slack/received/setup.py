@@ -74,7 +74,7 @@ def greeting(whom: str, bot: str, say: Words) -> dict[str, Any]:
 async def tell_checklist(intake: Intake, location: Location, response_url: str = "") -> None:
     """Show the checklist of this workspace to an admin alone; tell others that it is for admins."""
     async with intake.reporting_faults(location, response_url=response_url):
-        if not (await intake.people.of(location, fresh=True)).admin:
+        if not (await intake.people.person(location, fresh=True)).admin:
             raise UserError("slack_welcome.check_admins")
         say = await intake.words(location)
         client = await intake.workspaces.client(location.team, location.enterprise)

@@ -67,7 +67,7 @@ async def share(intake: Intake, location: Location, body: Body, past: Request) -
         parts = await _parts(intake, client, location, body, past)
         if not origin.private or not origin.channel or not parts:
             return Shared("buttons.nothing_to_share")
-        async with _turns.of((past.id, message_of(body))):
+        async with _turns.lock((past.id, message_of(body))):
             # The bot must not post there on behalf of outsiders.
             if not await is_member(client, origin.channel, location.user, beyond=True):
                 return Shared("buttons.you_may_not_share_slack")
@@ -91,7 +91,7 @@ async def _shared(
     outbox, origin = intake.app.records.outbox, origin_of(past.origin)
     where = "buttons.shared" if location.channel == origin.channel else "buttons.shared_there"
     key = f"{where}_before"
-    name = (await intake.people.of(location)).name or location.user
+    name = (await intake.people.person(location)).name or location.user
     credit = (await intake.words(location))("buttons.shared_by", who=literal(name))
     thread = origin.thread
     for n, part in enumerate(parts):

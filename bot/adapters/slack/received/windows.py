@@ -68,7 +68,7 @@ async def ask(
     if not intake.first(location, event):
         return
     say, row = await intake.words(location), asked.row
-    admin = row.admin and (await intake.people.of(location, fresh=True)).admin
+    admin = row.admin and (await intake.people.person(location, fresh=True)).admin
     asked = replace(asked, channel=location.channel, thread=location.thread)
     window = await intake.store_form(location, event, asked, admin=admin)
     if not label:
