@@ -75,12 +75,12 @@ class ConversationWork:
                 yield Text(text)
             case _:
 
-                async def closed() -> str:
+                async def close() -> str:
                     """The work of the session that is closed, "" for none."""
                     session = await self._sessions.active(*place.key)
                     await self._sessions.close(*place.key)
                     return session.work if session is not None else ""
 
-                work = await run.step("closed", closed, str)
+                work = await run.step("close", close, object)  # an earlier release stored True or False
                 yield Stage("new", "")
                 yield Text(say("desk.new_story" if work == "story" else "desk.new"))

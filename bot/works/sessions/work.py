@@ -123,7 +123,9 @@ class SessionsWork:
             await self._owned.resume(place.space, request.author.id, chosen.id, to.channel, to.thread)
             return key
 
-        key = await run.step("resume", resume, str)
+        key = await run.step("resume", resume, object)
+        if not isinstance(key, str):  # an earlier release stored True
+            key = "resumed"
         yield Stage("sessions", "")
         yield Text(say(f"sessions.{key}", title=chosen.title, code=chosen.id[-6:]))
         if key in ("resumed_there", "reopened"):
