@@ -70,7 +70,7 @@ async def _load_s(demo: Demo) -> float:
 
 
 async def _rate(demo: Demo, text: str = TALE) -> float:
-    """Tokens per second after the first; if the text ends early, the model is told to go on."""
+    """Tokens per second after the first; if the text ends early, the model is asked to continue."""
     spent = output_tokens = 0.0
     while output_tokens < TOKENS:
         began = 0.0

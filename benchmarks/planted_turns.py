@@ -44,7 +44,7 @@ ENGLISH, PORTUGUESE = "in English", "in Portuguese"
 REACH: Final = {ENGLISH: 0.80, PORTUGUESE: 0.70}
 """With 32,000 tokens. With 8,000 there is room for a third of the scenes."""
 WINDOWS: Final = (8_000, 32_000)
-"""Tokens; a model whose window nobody knows has 32,000."""
+"""Tokens; the bot assumes 32,000 for a model with an unknown window."""
 SCENE = "They spoke of it until the fire had burned down."
 HISTORY, SO_FAR, EXCERPTS, NOWHERE = "history", "story so far", "excerpts", "nowhere"
 PARTS = (EXCERPTS, SO_FAR, HISTORY, NOWHERE)

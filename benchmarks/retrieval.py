@@ -385,8 +385,8 @@ def refusals(
 ) -> Refusals:
     """How one set's questions fare at a corpus.
 
-    Left out is what another set asks that is here, too: its gold stands here, or a heading bears its name. What this
-    corpus was found to answer when it was read (SHARED) is counted apart.
+    Leaves out another set's questions that this corpus also answers: it contains their gold, or has a heading with
+    their words. The questions in SHARED are counted separately.
     """
     whole_text = bare(" ".join(corpus.texts.values()))
     known = shared()

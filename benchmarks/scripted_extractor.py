@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 EVENTS, SCENE_EVENTS = 3, 6
 """Sentences of a turn, and of a scene of prose, that are kept as events."""
 WORDS = 5
-"""Of a sentence that tells of something."""
+"""The fewest words of a sentence that counts as an event."""
 
 _MONTHS = (
     "january february march april may june july august september october november december".split()  # noqa: SIM905
@@ -50,7 +50,7 @@ _BREAK = re.compile(r"[^\w'’-]+")
 def events(turns: Sequence[Turn]) -> dict[str, list[str]]:
     """The events of each turn of a scene, by id: who, what and when, each in an independent sentence.
 
-    A short answer stands with the question that it answers.
+    A short answer comes with the question that it answers.
     """
     names = list(dict.fromkeys(turn.act.name for turn in turns))
     events_by_turn: dict[str, list[str]] = {}

@@ -32,7 +32,7 @@ FIRST_S = 0.15
 PAUSE_S = 1.0
 """Between a hundred and the next hundred: the runs of the first have ended by then."""
 REFILL_S = 61.0
-"""After which Slack's limits a minute are whole again, and nobody is asked to slow down."""
+"""Until Slack's limits per minute have refilled, so that no call is refused."""
 
 
 def figures() -> Iterator[Figure]:

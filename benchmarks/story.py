@@ -41,7 +41,7 @@ from tests.works.story.tale import prose
 SCENE_WORDS = 250
 TURNS = 100
 EARLY, LATE = 50, 300
-"""Scenes between which prompts are not to grow. Each stands for the TURNS that begin with it: where a window is full
+"""Scenes between which prompts are not to grow. Each is the first of TURNS measured ones: once a window is full
 the oldest scenes go, many at once, so that prompts grow and shrink again every 35 scenes."""
 LONG = 1_000
 TIMED_TURNS = 50

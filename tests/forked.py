@@ -32,7 +32,7 @@ def share() -> None:
     if server._forkserver_pid is not None:
         return
     server.ensure_running()
-    # It asks after its child, which it is of this process alone.
+    # It waits for the server's process, which is a child of this process alone.
     os.register_at_fork(after_in_child=lambda: setattr(server, "ensure_running", lambda: None))
 
 

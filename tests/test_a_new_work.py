@@ -204,7 +204,7 @@ NAMED = {
     },
     # The table of a file for what is set for everyone.
     "bot/space_file.py": {"settings"},
-    # What Opus is told of the sound.
+    # Opus' name for this type of sound.
     "bot/adapters/discord/voice/channels.py": {"voice"},
     # Commands that no direct message offers.
     "bot/adapters/discord/received/commands.py": {"voice"},

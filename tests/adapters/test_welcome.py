@@ -1,4 +1,4 @@
-"""The first lines at the prompt name the model that answers, even after another one was chosen in chat."""
+"""The first lines at the prompt name the model that answers, even if it was chosen in chat."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ FIRST = {
     "image/gif": b"GIF8",
     "image/webp": b"RIFF",
 }
-"""What files of these types begin with; services take no others."""
+"""The first bytes of files of these types; services accept no others."""
 
 _URL = re.compile(r"data:([\w/+.-]+);base64,(.*)", re.DOTALL)
 

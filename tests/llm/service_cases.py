@@ -103,7 +103,7 @@ CASES: Final = _read()
 
 
 def table() -> str:
-    """Services by what was seen of them: ● played by a stand-in, ○ documented alone, – not a thing it does."""
+    """Services by case: ● played by a stand-in, ○ only documented, – does not occur."""
     seen = {(case.service, case.column) for case in CASES}
     lines = [f"| | {' | '.join(COLUMNS)} |", f"|---|{':-:|' * len(COLUMNS)}"]
     for service in SERVICES:

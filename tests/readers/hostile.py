@@ -208,7 +208,7 @@ def swelling(suffix: str) -> bytes:
 
 def mutations(data: bytes, count: int, seed: int) -> Iterator[bytes]:
     """The file with some bytes changed, doubled, cut out or put elsewhere, `count` times; of a zip, every other time
-    a member's bytes, so that its sums are right and what is wrong is only found by whoever reads the member."""
+    a member's bytes, so that its sums are right and what is wrong is found only when the member is read."""
     chance = random.Random(seed)
     members = unpacked(data)
     names = sorted(members, key=lambda name: (len(members[name]), name))[-6:]

@@ -23,7 +23,7 @@ from tests.readers.hostile_pdfs import words as shown
 from tests.readers.hostile_zips import many_members
 
 ALL = os.environ.get("SUTRADHAR_KILLS") == "all"
-# Then it is one of those that `make test-kill` runs.
+# With all of them, only `make test-kill` runs this module.
 pytestmark = [pytest.mark.slow] if ALL else []
 FILES = Path(__file__).parent / "files"
 PATIENT = Timeouts(silent=60, whole=110)

@@ -42,7 +42,7 @@ from tests.retrieval.editions import (
 )
 
 ALL = os.environ.get("SUTRADHAR_KILLS") == "all"
-# Then it is one of those that `make test-kill` runs.
+# With all of them, only `make test-kill` runs this module.
 pytestmark = [pytest.mark.slow] if ALL else []
 ASKERS = 50 if ALL else 12
 QUESTION = "How many lamps does the keeper of the mill have?"

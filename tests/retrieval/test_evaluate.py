@@ -21,7 +21,7 @@ def test_a_quote_matches_letters_and_digits_from_its_own_source() -> None:
     assert score(gold, [Passage("b.md", "two words")]).recall_10 == 0
 
 
-def test_larger_passages_do_not_raise_recall() -> None:
+def test_recall_4k_leaves_out_words_after_4000_characters() -> None:
     one = score([Gold("a", "needle")], [Passage("a", "x " * 1999 + "needle")])
     assert (one.recall_5, one.recall_4k) == (1, 0)
 

@@ -227,7 +227,7 @@ async def test_after_a_crash_unposted_clips_are_made_and_posted_ones_are_not(
     second = Desk(db, config(), {"fake": FakeEngine()}, kept=True)
     second.texts.set()
     await second.clips.take_up(request_of)
-    for run in ("heard", "cut"):  # a run that goes on brings its words again
+    for run in ("heard", "cut"):  # a run that continues sends its words again
         await second.clips.speak(asked(run, "x"), Speak(SCENE, "scene", "narrator"))
     await second.clips.settled()
     assert [(run, key) for run, key, _ in second.posted] == [("cut", "scene")]

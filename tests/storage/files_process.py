@@ -1,6 +1,6 @@
 """A process of the bot for tests: it carries out lines of JSON and reports the results.
 
-Attachments are files in the folder of the second argument. One beside which there is a file `….held` never comes.
+Attachments are files in the folder of the second argument. One with a file `….held` beside it never arrives.
 """
 
 from __future__ import annotations

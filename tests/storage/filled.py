@@ -39,7 +39,7 @@ def value(column: Column[Any], n: int) -> Any:
         return n
     if column.nullable and n == 1:
         return None
-    # Sorted by its bytes and by a language, these are in different orders.
+    # These sort differently by bytes and by the rules of a language.
     return f"{'aÄB'[n % 3]}-{column.name}-{HOSTILE}"[: getattr(column.type, "length", None)]
 
 
@@ -51,10 +51,10 @@ def fill(where: Addresses) -> None:
             numbered = any(column.identity is not None for column in table.primary_key.columns)
             for n in range(1, ROWS + 1):
                 row = {column.name: value(column, n) for column in table.columns}
-                if numbered:  # so that the key's own numbers are given out
+                if numbered:  # so that the database numbers the rows
                     row.pop(next(iter(table.primary_key.columns)).name)
                 connection.execute(insert(table).values(row))
-            if numbered:  # the last number is not to come again
+            if numbered:  # this number must not be used again
                 key = next(iter(table.primary_key.columns))
                 connection.execute(table.delete().where(key == ROWS))
     engine.dispose()

@@ -86,7 +86,7 @@ async def test_a_line_continues_while_an_answer_is_owed_but_does_not_overtake_it
     assert not done
     await line.unshown.forget("T", RUN, "")
     await asyncio.wait_for(waiting, 30)
-    # A later change of a stage takes no turn.
+    # A later change of a stage does not wait for a turn.
     await line.unshown.keep("T", RUN, "scene", events="[]")
     await line.given_to("another process")
     assert not await line.runs.overtakes(line.next)

@@ -34,7 +34,7 @@ class Answerer:
     queue: list[Reply] = field(default_factory=list)
     script: Callable[[dict[str, Any]], Reply] | None = None
     findings: list[dict[str, Any]] = field(default_factory=list)
-    """What is found in the next scenes that are looked into; nothing where the list is empty."""
+    """The extractor's findings in the next scenes; none if the list is empty."""
     form: str = json.dumps({"question": ALONE, "translations": []})
     """What is written where JSON is asked for."""
     written: Callable[[dict[str, Any]], Reply] | None = None

@@ -214,7 +214,7 @@ async def test_a_removed_app_gets_an_event_and_its_token_is_invalid() -> None:
         await t.slack.until(lambda: all(event.acked is not None for event in events_sent))
         assert sorted(event["type"] for event in t.small.events) == ["app_uninstalled", "tokens_revoked"]
         await t.refused("account_inactive", "auth.test")
-        t.team.bot_token, t.team.installed = "xoxb-anew", True
+        t.team.bot_token, t.team.installed = "xoxb-new", True
         await t.refused("account_inactive", "auth.test")
         t.slack.uninstall(t.team)
         assert (await t.slack.say(t.ana, t.channel, "gone?")).sent == []

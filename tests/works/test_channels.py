@@ -1,4 +1,4 @@
-"""What a channel's settings do: which works run, what is searched by default, and what models are told."""
+"""What a channel's settings do: which works run, what is searched by default, and which instruction models get."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ from tests.retrieval.editions import ONE, originals, there, write
 from tests.storage.books import book
 
 ALL = os.environ.get("SUTRADHAR_KILLS") == "all"
-# Then it is one of those that `make test-kill` runs.
+# With all of them, only `make test-kill` runs this module.
 pytestmark = [pytest.mark.slow] if ALL else []
 
 

@@ -157,8 +157,7 @@ def test_a_large_file_is_a_step_of_its_own_and_small_ones_share() -> None:
 
 
 class Held(Intake):
-    """Takes files in as ever, until it comes to one whose name says that it takes for ever, or has taken one in
-    that takes the place of another."""
+    """Adds files, but hangs at one named "endless…", and after it has replaced "old.md"."""
 
     async def take(
         self,

@@ -69,7 +69,7 @@ class Voices:
 
 @pytest.fixture
 async def voice(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Voices]:
-    program = tmp_path / "bin/espeak-ng"  # nobody calls it, but a voice that there is not cannot be chosen
+    program = tmp_path / "bin/espeak-ng"  # never run, but a missing voice cannot be chosen
     program.parent.mkdir()
     program.touch(0o700)
     monkeypatch.setenv("PATH", str(program.parent), prepend=os.pathsep)

@@ -96,7 +96,7 @@ async def test_a_linked_message_is_included_if_the_person_may_read_it(at: Table)
     for message in (hidden, foreign, shown):
         where = link(at, message).replace(str(at.guild.id), str(message.guild.id if message.guild else 0))
         await at.ana.send(at.channel, f"{me(at)} what of {where}?")
-    # A link that names this server and another one's channel.
+    # A link with this server's id and another server's channel.
     await at.ana.send(at.channel, f"{me(at)} what of {link(at, foreign)}?")
     asked = await requests(at)
     texts = [request.text for request in asked]

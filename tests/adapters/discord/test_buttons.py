@@ -145,9 +145,9 @@ async def test_retry_asks_the_edited_words(at: Table) -> None:
     await at.app.reword(at.space, past.id, "hello")
     answer = await at.shown(f"retry:{past.id}")
     await at.ana.click(answer, label="retry")
-    (anew,) = set(at.recorder.events) - {past.id}
-    await at.recorder.until(anew, Text("hello"))
-    request = await at.app.request_of(at.space, anew)
+    (retried,) = set(at.recorder.events) - {past.id}
+    await at.recorder.until(retried, Text("hello"))
+    request = await at.app.request_of(at.space, retried)
     assert request is not None
     assert (request.text, request.author.id) == ("hello", str(at.ana.id))
 

@@ -95,8 +95,8 @@ async def test_a_message_that_cannot_be_edited_is_posted_again_and_says_so(
     elsewhere = Paper(read, "elsewhere")
     views.paper.faults.append(fault)
     await views.view(Home(views.paper, elsewhere)).change(changed(Text("It is Bia.")))
-    (anew,) = [text for text in (*views.paper.texts, *elsewhere.texts) if "Bia" in text]
-    assert "can no longer be edited" in anew
+    (reposted,) = [text for text in (*views.paper.texts, *elsewhere.texts) if "Bia" in text]
+    assert "can no longer be edited" in reposted
 
 
 @pytest.mark.parametrize("fault", [NotEditable(), PlaceClosed(50013)])

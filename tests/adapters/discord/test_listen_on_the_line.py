@@ -207,10 +207,10 @@ async def test_retry_of_a_stopped_answer_asks_it_again(on: Line) -> None:
     pressed = await on.discord.press(on.bia, answer, id)
     (thread,) = on.channel.threads
 
-    def anew() -> Message | None:
+    def retried() -> Message | None:
         return find([message for message in thread.messages if message is not answer], "It begins.")
 
-    again = await on.discord.until(anew)
+    again = await on.discord.until(retried)
     assert again is not None
     assert pressed.acked is not None
     await pressable(on, again, "stop")

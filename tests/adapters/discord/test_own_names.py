@@ -33,7 +33,7 @@ class Room:
         return request
 
     def told(self, text: str = "") -> list[Message]:
-        """The messages in the threads with this text, whoever wrote them."""
+        """The messages in the threads that contain this text, by any author."""
         return [
             message for thread in self.channel.threads for message in thread.messages if text in message.text
         ]
@@ -107,9 +107,9 @@ async def test_after_the_webhook_is_deleted_the_bot_posts_the_message_itself(roo
     await room.bench.view(request).change(greyed)
     assert not room.told("“Leave it.”"), "the change mattered only in place"
     await room.bench.view(request).change(Changed(request.id, "scene", "Scene 2", contents, speaker=MIRA))
-    (anew,) = room.told("“Leave it.”")
-    assert anew.author.name == "Sutradhar"
-    assert "**Mira**" in anew.text
+    (reposted,) = room.told("“Leave it.”")
+    assert reposted.author.name == "Sutradhar"
+    assert "**Mira**" in reposted.text
 
 
 async def test_a_refused_name_or_picture_loses_no_words(room: Room) -> None:

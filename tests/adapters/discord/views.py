@@ -24,7 +24,7 @@ PACE = Pace(edit_every_s=0.02, posts=4, posts_in_s=5.0)
 
 
 class Still:
-    """A clock that stands: what comes at once comes within one moment, also where the machine is slow."""
+    """A stopped clock: even on a slow machine, no time passes between events."""
 
     def time(self) -> float:
         return 0.0
@@ -71,7 +71,7 @@ class Views:
         return Composer(asked, self.outbox, self.offers, self.home, Writers(PACE, clock), spoken)
 
     async def noted(self, message: Written[Page]) -> None:
-        """Wait until the outbox knows of the message: what is posted is noted beside."""
+        """Wait until the outbox has recorded the message, which a side task does."""
         async with asyncio.timeout(90):
             while message.id not in await self.outbox.cut_off(PLACE.space, RUN):
                 pass

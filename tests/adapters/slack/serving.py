@@ -42,7 +42,7 @@ async def hello(run: Run) -> AsyncGenerator[Event, None]:
 
 
 def credentials(slack: FakeSlack, mode: str, *, installs: bool = False) -> Credentials:
-    """What the operator would have for an app like the fake's."""
+    """The operator's credentials for the fake's app."""
     client = (slack.client_id, slack.client_secret) if installs else ("", "")
     if mode == "socket":
         return Credentials(slack.bot_token, slack.app_token, "", *client)
@@ -62,7 +62,7 @@ async def served(
     config: Config | None = None,
     operating: Operating | None = None,
 ) -> AsyncIterator[Served]:
-    """The bot, with whom Slack's events arrive."""
+    """The running bot, which gets Slack's events."""
     settings = SlackConfig(
         mode=mode,
         connections=connections,

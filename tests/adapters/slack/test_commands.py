@@ -217,7 +217,7 @@ async def test_an_admin_window_opens_for_a_new_admin(at: Table) -> None:
     await at.slack.until(lambda: [view for view in at.slack.views if view.user is at.ana])
 
 
-async def test_what_is_for_others_runs_as_an_admin() -> None:
+async def test_only_admins_change_settings_of_a_channel_or_a_space() -> None:
     row = ROWS["settings", "set"]
     assert not row.for_admins("language en", {"for": "me"})
     for options in ({}, {"for": "channel"}, {"for": "everyone"}):

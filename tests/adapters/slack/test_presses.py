@@ -135,9 +135,9 @@ async def test_retry_asks_the_edited_words_in_the_same_thread(at: Table) -> None
     root = await at.slack.say(at.ana, at.channel, "A thread", wait=False)
     answer = await shown(at, f"retry:{past.id}", thread=root)
     await press(at, at.bia, answer, "retry")
-    anew = (await at.ended(2))[1]
-    assert (anew.text, anew.author.id) == ("hello again", at.bia.id)
-    assert (anew.place.channel, anew.place.thread) == (at.channel.id, root.ts)
+    retried = (await at.ended(2))[1]
+    assert (retried.text, retried.author.id) == ("hello again", at.bia.id)
+    assert (retried.place.channel, retried.place.thread) == (at.channel.id, root.ts)
 
 
 async def test_a_press_delivered_twice_asks_once(at: Table) -> None:

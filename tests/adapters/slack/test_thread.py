@@ -1,4 +1,4 @@
-"""What a thread of Slack's takes, gives back, and says when it doesn't; how one of our messages is known again."""
+"""What a Slack thread accepts, returns and refuses; and how the bot recognises its own messages."""
 
 from __future__ import annotations
 

@@ -90,7 +90,7 @@ class Group:
             member.hear(13, {"user_id": str(user)})
         self._awaited.discard(user)
         if self.established and len(self.members) == 1:
-            self._begin_anew()
+            self._start_again()
         elif not self.members:
             self._reset()
         else:
@@ -249,7 +249,7 @@ class Group:
         for member in self.members.values():
             member.hear(EXECUTE_TRANSITION, {"transition_id": self._transition})
 
-    def _begin_anew(self) -> None:
+    def _start_again(self) -> None:
         """Tell the only remaining member to forget the group; the next member starts a new one."""
         self._reset()
         for member in self.members.values():

@@ -105,7 +105,7 @@ class Listener:
 
     def hear(self, op: int, data: Any) -> None:
         if op == PREPARE_EPOCH and data["epoch"] == 1:
-            self._begin_anew()
+            self._start_again()
 
     def hear_binary(self, op: int, payload: bytes) -> None:
         if op == EXTERNAL_SENDER:
@@ -126,11 +126,11 @@ class Listener:
                     self._session.process_commit(payload[2:])
             except ValueError:
                 self._soon(self._group.invalid, self.user_id)
-                self._begin_anew()
+                self._start_again()
             else:
                 self._soon(self._group.ready, self.user_id, transition)
 
-    def _begin_anew(self) -> None:
+    def _start_again(self) -> None:
         self._session.reinit(VERSION, self.user_id, self._group.call)
         self._say(KEY_PACKAGE, self._session.get_serialized_key_package())
 

@@ -1,4 +1,4 @@
-"""The events that an app hears of, as https://docs.slack.dev/reference/events shows them."""
+"""The events that an app gets, in the form of https://docs.slack.dev/reference/events."""
 
 from __future__ import annotations
 

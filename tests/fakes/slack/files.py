@@ -113,7 +113,7 @@ class Files:
         self.slack = slack
         self.all: dict[str, File] = {}
         self.uploads: dict[str, File] = {}
-        # How often `files.info` says of a new clip that Slack is listening still.
+        # How often `files.info` says of a new clip that Slack is still transcribing it.
         self.listens = 0
 
     def add_to(self, app: web.Application) -> None:

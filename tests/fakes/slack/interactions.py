@@ -86,7 +86,7 @@ def command(
 def _outer(
     slack: FakeSlack, kind: str, user: User, view: View | None = None, *, team: Team | None = None
 ) -> dict[str, Any]:
-    """`team` is the workspace of the channel, where people of another one are in it, too."""
+    """`team` is the workspace of a shared channel; by default it is the user's."""
     team = team or user.team
     enterprise = team.enterprise
     return {

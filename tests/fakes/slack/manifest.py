@@ -1,4 +1,4 @@
-"""The manifest of an app as Slack takes it, in the parts that ours has; what it does not name is refused.
+"""An app's manifest as Slack accepts it, for the parts that ours has; unknown fields are refused.
 
 https://docs.slack.dev/reference/app-manifest, and the limits of github.com/slackapi/manifest-schema.
 """

@@ -18,7 +18,7 @@ async def open_(ask: Ask) -> dict[str, Any]:
 
 
 async def push(ask: Ask) -> dict[str, Any]:
-    """Open a modal above another one, only from within a modal."""
+    """Open a modal above the one from which the call comes."""
     content = ask.slack.views_kept.accept(ask.table("view"), "modal")
     trigger = ask.slack.triggers.take(ask.text("trigger_id", required=True))
     if trigger.view is None or trigger.view.kind != "modal" or not trigger.view.open:

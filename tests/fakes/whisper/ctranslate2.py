@@ -1,8 +1,8 @@
-"""CTranslate2 in small: a model that hears what its file says. Found where this folder is on the path.
+"""A small CTranslate2, whose model hears what its file says. It is found if this folder is on the path.
 
-`model.bin` is JSON, a list with a step for each piece that is listened to, again from the first after the last: the
-words as text, "" for none; CRASH kills the process, HANG never answers, GARBLED answers with something that goes in
-circles at first. What was asked is appended to `asked.jsonl` beside it.
+`model.bin` is JSON: a list with a step for each piece of a recording; after the last step the first one follows. A
+step is the heard words, "" for none; CRASH kills the process, HANG never answers, GARBLED first answers with
+repetitions. Each request is appended to `asked.jsonl` beside it.
 """
 
 from __future__ import annotations

@@ -66,7 +66,7 @@ async def test_a_model_reads_the_outline_then_searches_and_cites_lessons(
         assert (citation.n, citation.source, citation.link) == (2, "keeping_bees.txt", SWARM)
         assert citation.heading == "Keeping Bees: A First Year › 5. Swarming"
         assert citation.quote.startswith("When the first of them is sealed, on the ninth day")
-        # What the passage does not bear out has lost its number.
+        # The statement that its passage does not support has lost its number.
         assert "workers on the ninth day [2]. Water is wet and blue." in words_of(events)
         assert any(
             "1 statement above has no source" in event.text for event in events if isinstance(event, Notice)

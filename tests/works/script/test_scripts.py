@@ -150,11 +150,11 @@ async def test_a_new_draft_says_what_changed(tmp_path: Path) -> None:
         assert "Cut (by their numbers in the previous draft): 3" in answer
         assert "New: 3" in answer
         assert "Three hundred knots, and one." in await here.said(ADA, "scene", "1")
-        # Of another title, it is the draft of what is named.
+        # With another title, it is a draft of the named script.
         other = await here.add(ADA, PIER.replace("The Pier", "The Long Pier"), "replace", script="The Pier")
         assert "“The Long Pier”, draft 3" in other
         assert "1 screenplay" in await here.said(ADA, "list")
-        # Another person's of this title is no draft of it, and theirs is not to be replaced.
+        # Another person's script of this title is no draft of it, and cannot replace it.
         assert "Added “The Pier”" in await here.add(BO)
         (row,) = await here.desk.app.resources.scripts.all(Reader("local", "ada"))
         assert "somebody else's" in await here.add(BO, verb="replace", script=row.id)
@@ -180,7 +180,7 @@ async def test_two_scripts_with_the_same_title_are_both_kept(tmp_path: Path) -> 
         assert "“Script Title”, draft 2" in await gives(
             "pier.fountain", pier.replace("net", "sail"), "replace"
         )
-        # What shares hardly a scene replaces nothing unless somebody says so.
+        # A script without common scenes replaces another only after a confirmation.
         refused = await gives("new.fountain", barn, "replace", script="Script Title")
         assert "only 0 of 3 scenes in common with “Script Title”" in refused
         assert "mends a sail" in await here.said(ADA, "scene", "1", script="Script Title")
@@ -213,7 +213,7 @@ async def test_access_to_a_script_is_checked_on_every_path(tmp_path: Path) -> No
         assert await complete("script", Typed("local", "pi", author="ada")) == ["The Pier"]
         assert await complete("script", Typed("other", "", author="ada")) == []
         assert "no screenplay" in await here.said(ADA, "scenes", row.id, space="other")
-        # Where others may read along, what is for oneself has to be named.
+        # Where others may read along, a private script must be named.
         assert "Name the screenplay that you mean" in await here.said(ADA, "scenes", thread="u")
         assert "visible only to you" in await here.said(ADA, "list", thread="u")
 

@@ -42,10 +42,10 @@ class Service(Writer):
         self.found: list[str] = []
         self.extracted: list[Body] = []
         self.broken: dict[str, Reply] = {}
-        """What the extractor is told about a scene with these words, however often it asks."""
+        """The reply to every request about a scene with these words."""
         self.begun = asyncio.Event()
         self.gate: asyncio.Event | None = None
-        """No extractor's answer goes on before it is set."""
+        """The extractor's answers wait until it is set."""
 
     def __call__(self, asked: Body) -> Reply:
         if asked["model"] != "tiny":

@@ -83,7 +83,7 @@ class Tables:
             while True:  # each look lets the runs go on
                 whole = await self.app.resources.stories.load(space, row.id)
                 assert whole is not None
-                # A scene of the trunk may be looked into on either branch.
+                # A scene of the trunk may be read on either branch.
                 if len({node.turn for node in whole[2] if node.kind == "extracted"}) == 1 + 2 * TURNS:
                     return
 

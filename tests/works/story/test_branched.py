@@ -18,7 +18,7 @@ from tests.works.story.tale import Tale
 
 HERE = Place("terminal", "local", "terminal", "t")
 WAYS = {
-    "changes",  # by which ways it has come to stand so
+    "changes",  # how it came to this state
     "seq",
     "turns",  # a turn that the branch does not have may include what was set behind the cut
 }

@@ -1,4 +1,4 @@
-"""Each button of a story acts on its own scene, whoever presses it and however late."""
+"""Each button of a story acts on its own scene, no matter who presses it or how late."""
 
 from __future__ import annotations
 

@@ -115,7 +115,7 @@ async def test_unusable_answers_do_no_harm(tmp_path: Path, service: Service, bro
             service.finds(characters=[standing("Bo", mood=f"calm for {n} hours")])
             await talk.say("I wait.")
             await looked_into(talk, 2 * n + 3)
-            async with asyncio.timeout(60):  # a scene may have been looked into twice
+            async with asyncio.timeout(60):  # a scene may have been read twice
                 while f"calm for {n} hours" not in texts(await talk.say("/story state")):
                     pass
 

@@ -27,7 +27,7 @@ PUBLISH: dict[str, OptionValue] = {"publish": True}
 
 
 async def two_stories(talk: Talk, *, cast: str = "Mira: a diver who fears the dark; Bo") -> None:
-    """Bia plays Mira in Ana's story here, and has begun another one there; so has somebody in another space."""
+    """Bia plays Mira in Ana's story here, and has started stories in another thread and in another space."""
     await talk.say("/help")
     assert await asks(talk, "start", "A door in the sea.", options={"cast": cast}) == "done"
     await asks(talk, "play", "Mira", who="bia")
@@ -72,7 +72,7 @@ async def test_a_character_outlives_a_story_with_or_without_their_memories(tmp_p
         await asks(talk, "hide", who="ana")
         await told(talk, "bring", "Mira", who="bia", place=THERE, options={"lived": True})
         assert "past" not in (await story_at(talk, THERE)).story.cast["Mira"], (
-            "of a hidden scene nothing is told"
+            "a hidden scene is not part of the past"
         )
 
 

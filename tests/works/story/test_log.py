@@ -304,7 +304,7 @@ class Table(RuleBasedStateMachine):
         turn = line.path[at - 1].id if at else ""
         self.loop.run_until_complete(self.logs.fork(played, id, id, turn, "ana"))
         note = line.path[at].note_before if at < len(line.path) else line.note
-        # What the turns behind it have taken up it does not get again.
+        # It does not get plans that later turns have used.
         pending = set(line.pending) if at == len(line.path) else set[str]()
         self.lines[id] = Line(copy.deepcopy(line.path[:at]), at, note, pending)
 

@@ -145,7 +145,7 @@ def test_the_longest_scene_costs_little(text: str) -> None:
 
 
 class Overstepping(Writer):
-    """Writes Mira's part until it is told not to; `again` is its continuation."""
+    """Writes Mira's part in every scene; `again` is its continuation."""
 
     def __init__(self, again: str) -> None:
         super().__init__()

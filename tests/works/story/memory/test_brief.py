@@ -1,4 +1,4 @@
-"""Many past scenes fit in little room: the best ones in full, of the others the sentence that was found."""
+"""Many past scenes fit in little room: the best ones in full, the others by their best sentence."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def played(scenes: int) -> Tale:
 
 
 async def told(tale: Tale, tokens: int, *, embedder: Embedder | None = None, **by: int) -> list[str]:
-    """What a turn is told of each scene."""
+    """What the excerpts for a turn contain of each scene."""
     rows = Rows(embedder)
     memory = Memory(rows, rows, BY)  # type: ignore[arg-type]
     story, config = tale.story, replace(BY, **by)  # type: ignore[arg-type]

@@ -1,4 +1,4 @@
-"""A forgotten scene or line is not told to a writer, not even as a neighbour of what is found."""
+"""A forgotten scene or line is not in a writer's excerpts, not even as a neighbour of a find."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ async def memory(tmp_path: Path) -> AsyncIterator[Memory]:
 
 
 async def related(memory: Memory, story: Story) -> str:
-    """What the writer is told at a turn on the pagoda."""
+    """The writer's excerpts for a turn on the pagoda."""
     query, by = Query("the roof of the purple pagoda"), RecallConfig()
     return as_prompt(story, await excerpts(memory, "local", "story", "main", story, query, by, 2_000, ()))
 

@@ -71,7 +71,7 @@ def test_a_line_of_a_chat_log_is_embedded_with_those_before_it_in_its_scene() ->
     assert texts()[5] == "x" * BEFORE_CHARS + "\nJon: Well."
     # Reworded and forgotten text is in no other line's vector.
     body = json.loads(nodes[1].body) | {"text": "A secret."}
-    nodes.append(replace(nodes[1], seq=7, id="anew", author_id="jon", body=json.dumps(body)))
+    nodes.append(replace(nodes[1], seq=7, id="new", author_id="jon", body=json.dumps(body)))
     forgotten = json.dumps({"node": nodes[2].id})
     nodes.append(replace(nodes[2], seq=8, id="kept out", kind="forgotten", author_id="jon", body=forgotten))
     assert texts()[1] == "Gina: Where did you go?\nJon: A secret."
