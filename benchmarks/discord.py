@@ -130,7 +130,7 @@ class Bench:
                         for user in next(self.crowds)
                     )
                 )
-                # One look at all of them: a hundred that each look at every change would be what is measured.
+                # One check for all: a hundred tasks that each check every change would distort the measurement.
                 await self._seen(functools.partial(all_answered, interactions))
                 took += [interaction.acked for interaction in interactions if interaction.acked is not None]
                 await asyncio.sleep(pause_s)
@@ -149,7 +149,7 @@ class Bench:
         return took
 
     def memory_mb(self) -> float:
-        # Only what is the bot's alone: its share of libraries changes with who else has them open.
+        # Only the bot's own memory: its share of libraries depends on the other processes that use them.
         memory = psutil.Process(self.driver.process.pid).memory_full_info()
         return float(getattr(memory, "uss", memory.rss)) / 1e6
 
@@ -303,7 +303,7 @@ async def soak(minutes: float) -> list[Figure]:
         while (spent := time.monotonic() - began) < minutes * 60:
             count += len(await bench.answers(10))
             samples.append((spent / 60, bench.memory_mb()))
-        # What is loaded with the first answers is no leak. In fewer than ten minutes it rises all the same:
+        # Memory loaded with the first answers is no leak. In less than ten minutes it still grows:
         # discord.py forgets a channel's rate limits only when they have not been asked for in five.
         slope = statistics.linear_regression(*zip(*samples[len(samples) // 2 :], strict=True)).slope
         limited = len(bench.discord.limited)

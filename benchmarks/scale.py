@@ -259,7 +259,7 @@ async def _throughput(bench: Bench) -> list[Figure]:
         await bench.fleet.kill()
         for number in costs:
             await bench.grow(number)
-            await bench.crowd(range(AT_ONCE), AT_ONCE)  # which nobody measures
+            await bench.crowd(range(AT_ONCE), AT_ONCE)  # unmeasured
             await bench.rested()
             firsts[number] += await bench.steady(next(rooms))
             await bench.rested()

@@ -224,7 +224,7 @@ class Bench:
         root = answer.root
         assert root is not None
         sessions, key = self.slack.agents.sessions, (root.channel.id, root.ts)
-        # Slack shows its button a moment later than the words where the crowd before has used up what is allowed.
+        # Slack shows its button a moment after the words if the previous crowd has used up its limits.
         await self._until(
             lambda: (session := sessions.get(key)) is not None and session.status == "processing",
             lambda: "Slack shows no stop button",

@@ -246,7 +246,7 @@ class Soak:
         for fake in (
             self.discord.discord,
             self.slack.slack,
-        ):  # else what they note is half of this process's work
+        ):  # otherwise their records are half of this process's work
             fake.calls.clear()
         self.discord.discord.asked.clear()
         self.slack.slack.sent.clear()

@@ -35,10 +35,10 @@ _NAMES = (
 )
 for _name in _NAMES:
     importlib.import_module(_name)
-# Made when they are first used, which takes a bot up to half a second:
+# These are made at their first use, which takes a bot up to half a second.
 commands.KINDS  # noqa: B018
 markdown.plain("")
 cli.parser(words("en"))
 language._of_all()
 gc.collect()
-gc.freeze()  # what no bot will let go of; each would look through it, and so copy it
+gc.freeze()  # no bot frees these objects; each bot's collector would scan them, and so copy them

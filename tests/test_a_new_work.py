@@ -89,7 +89,7 @@ def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A copy of our tree with the tutorial's work in it."""
     tree = tmp_path_factory.mktemp("tree")
     for name in ("bot", "cogs", "storage", "tests", "examples", "docs"):
-        shutil.copytree(ROOT / name, tree / name)  # with what is compiled
+        shutil.copytree(ROOT / name, tree / name)  # including compiled modules
     for name in ("prompts.yml", "config.toml.example", "pyproject.toml"):
         shutil.copy(ROOT / name, tree / name)
     changed(tree / "bot" / "works" / "__init__.py", r"\n\)", '\n    "oracle",\n)')

@@ -53,7 +53,7 @@ def test_the_compose_file_is_valid_and_complete() -> None:
     assert not {"container_name", "ports"} & set(bot), "with either there could be only one"
     assert int(bot["stop_grace_period"].rstrip("s")) > LEAVES_WITHIN_S
     assert bot["deploy"]["replicas"] > 1
-    # Shared by all, and there for the bot's user to write; /data is each container's own.
+    # All containers share these, and the bot's user can write to them; each container has its own /data.
     assert {volume.split(":")[1] for volume in bot["volumes"]} == {"/files", "/models"}
     dockerfile = (ROOT / "Dockerfile").read_text(encoding="utf-8")
     assert "mkdir -p /data /files /models && chown 10001:10001 /data /files /models" in dockerfile

@@ -1,7 +1,7 @@
 """No hostile text takes a parser longer than an ordinary text of the same length, in processor time.
 
-Every parser of ours that is given what people, models and books have written. 10,000 characters by default, a million
-with SUTRADHAR_KILLS=all.
+All our parsers of text by people, models and books are tried: with 10,000 characters by default, with a million if
+SUTRADHAR_KILLS=all.
 """
 
 from __future__ import annotations

@@ -199,7 +199,7 @@ async def test_child_runs_start_once_and_continue_after_a_crash(tmp_path: Path, 
     bell.go.set()
     async with running(tmp_path, again, **begetting(bell, line="branch 1")):
         await bell.until("begun a", "done a", "begun b", "done b")
-    # What was rung and not yet kept is rung again.
+    # A count that was not stored yet is repeated.
     assert [what for what in bell.rung if what != "begun a"] == ["done a", "begun b", "done b"]
 
 

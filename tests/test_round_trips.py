@@ -41,9 +41,9 @@ Kept = dict[str, object]
 
 @dataclass(frozen=True, slots=True)
 class Trip:
-    """A file, how it is read, what is written of it under which name, and what the two readings are compared by.
+    """A file, how it is read, how and under which name it is exported, and how the two readings are compared.
 
-    `lost` are the names of what the first reading has and the second has not, or has otherwise.
+    `lost` names what the second reading lacks or has differently.
     """
 
     name: str

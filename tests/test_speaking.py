@@ -160,7 +160,7 @@ async def test_a_late_listener_hears_everything_and_nobody_hears_it_twice_after_
     async with channel.running(tmp_path, scene=written(go)) as app:
         await app.perform(asked("two", "scene"))
         await channel.until("two/scene", "The door opens. ")
-    again = Channel()  # the run goes on in another process, where nobody listened when it began
+    again = Channel()  # the run continues in another process, where nobody listened when it started
     again.narrated = False
     never = asyncio.Event()
     async with again.running(tmp_path, scene=written(never)) as app:

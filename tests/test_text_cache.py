@@ -25,7 +25,7 @@ def test_texts_are_cached_until_their_total_length_is_too_large() -> None:
     assert computed == ["a", "b", "c", "d"]
     assert upper("a" * 300) == "A" * 300
     assert computed == ["a", "b", "c", "d", "a"]
-    for _ in range(2):  # no text drives out all others that is too long by itself
+    for _ in range(2):  # a text longer than the limit does not displace the others
         assert upper("e" * 2_000) == "E" * 2_000
     upper("c" * 300)
     assert computed == ["a", "b", "c", "d", "a", "e", "e"]

@@ -3,9 +3,9 @@
 Knows neither the library nor its settings:
 
 letters = Letters("openai:one")
-    resources.embedding.load = letters.load     who can be loaded, by name
-    letters.asked                           (embedder, question) as they came
-    letters.hold(), letters.go()            keep passages back, and let them come; `held` says that some wait
+    resources.embedding.load = letters.load     loads them by name
+    letters.asked                           (embedder, question) in order
+    letters.hold(), letters.go()            hold passages, and release them; `held`: some wait
 """
 
 from __future__ import annotations

@@ -125,5 +125,5 @@ async def test_the_usage_that_a_service_reports_is_in_the_ledger(table: Set) -> 
         await whole(at, step, ("a:claude-haiku-5-5",))
     told, nonsense, free = await at.rows()
     assert (told.cost_usd, free.cost_usd) == (Decimal("0.0125"), Decimal(0))
-    # What cannot be is not believed: then the table's price, or none.
+    # An impossible cost is ignored: the table's price counts, or none.
     assert nonsense.cost_usd != Decimal(-1)

@@ -415,7 +415,7 @@ def test_only_events_with_data_are_passed_on_however_their_bytes_are_split() -> 
     for size in (1, 2, 3, 7, len(sent)):
         events = Events()
         got = b"".join(events.feed(sent[at : at + size]) for at in range(0, len(sent), size))
-        # The last line end of an event may come with the next bytes, and says nothing then.
+        # The last line end of an event may arrive with the next bytes, and is then ignored.
         assert [part for part in got.split() if part] == [part for one in said for part in one.split()], size
         assert events.remainder() == b"data: half"
 

@@ -175,7 +175,7 @@ async def test_a_tool_loop_stays_with_the_model_that_began_it(wires: tuple[str, 
     )
     at.now = 1_000.0
     _, last = await at.ask("two", replace(WITH_TOOLS, messages=turn))
-    # The one that began it is asked first, and after its fault the other is not handed what it can't read.
+    # The model that began it is called first; after its error the other does not get what it cannot read.
     assert at.calls == [2, 2]
     assert (last.model, last.passed_over) == ("a:small", (("b:small", "quota"),))
 

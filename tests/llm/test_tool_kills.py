@@ -211,7 +211,7 @@ async def test_real_processes_killed_one_after_the_other_repeat_nothing(tmp_path
         *tools, end = await killed(tmp_path, kills, service)
     assert service.script == []
     assert sum(service.counts.values()) == 3, "nothing was paid twice"
-    # Of two at once the other may be at work at the kill: that one is done again, as any step is.
+    # With two tools at once, the second may be running at the kill; it is repeated, like any step.
     assert set(tools) == {"tool outline", "tool search"}
     assert 3 <= len(tools) <= 4
     assert end == "answer 'Both. \\n\\nRerankers [1]. '"

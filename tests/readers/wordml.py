@@ -28,8 +28,8 @@ STYLES = "".join(
 
 
 def word(body: str, **parts: str | bytes) -> bytes:
-    """A file with that body. `parts` by their names: "styles", "numbering", "footnotes", "endnotes" are elements to
-    stand in the part's root; "core" is what stands in the properties; others are whole members, "__" for a slash."""
+    """A file with that body. `parts` by their names: "styles", "numbering", "footnotes", "endnotes" are elements
+    in the part's root; "core" is the content of the properties; others are whole members, "__" for a slash."""
     members: dict[str, str | bytes] = {
         "_rels/.rels": _relations(
             ("officeDocument", "word/document.xml"), ("metadata/core-properties", "docProps/core.xml")

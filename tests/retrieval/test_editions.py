@@ -135,7 +135,7 @@ async def test_an_edition_that_is_not_on_the_shelf_takes_no_place_among_the_near
         run.go.set()
         await job
         assert await near() == alone
-    # Off its shelf, its vectors still there: a crash came between the two.
+    # As after a crash between the two steps: off the shelf, but with its vectors.
     (book,) = await there(resources)
     await add(resources, write(tmp_path / "south.md", 1))
     both = await near_of(resources, nearest, shelves)
@@ -164,7 +164,7 @@ async def test_searches_of_one_request_stay_with_the_edition_of_the_first(
     assert all("year 1" in passage.text for passage in first.passages)
     later = await ask(resources)
     assert ids(later) == {new}
-    # What is cited from the old one can be opened for as long.
+    # Citations of the old one can still be opened meanwhile.
     section = await resources.library.section_of("local", first.passages[0].chunk)
     assert section is not None
     assert "year 1" in section.text

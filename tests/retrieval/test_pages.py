@@ -37,7 +37,7 @@ def paged() -> Document:
     for n, wall in enumerate(WALLS):
         if n:
             writer.page()
-        # Its second sentence goes over to the next page in the middle.
+        # Its second sentence is split between two pages.
         broken = PAGE if wall == "outer" else ""
         writer.paragraph(
             f"The {wall} wall has {n + 2} gates. Whoever passes the {wall} one at night {broken}has to name the "

@@ -76,7 +76,7 @@ def test_files_that_libsndfile_cannot_read_go_through_ffmpeg(
     with pytest.raises(NoProgram):
         list(pieces(mp4(1.0, b"soun"), ".m4a", 1.0))
     program = tmp_path / "ffmpeg"
-    # Writes as many samples as the file has bytes, and stops at what it was not asked.
+    # Writes as many samples as the file has bytes, and fails with other arguments.
     program.write_text(
         '#!/bin/sh\ncase "$*" in *"-protocol_whitelist file,pipe -f mov -i /dev/stdin "*"-ar 16000 -f f32le pipe:1") '
         ";; *) exit 1;; esac\n"

@@ -137,7 +137,7 @@ async def test_a_sentence_that_fails_gets_the_next_voice_or_is_reported(
     heard = await all_of(said, TEXT, Manner((Voice("fake"), Voice("other"))))
     assert [one.words for one in heard] == SENTENCES
     assert str(heard[1].voice) == "other"
-    lasting = why in ("crashed", "hangs")  # then the rest is not tried again by who has failed
+    lasting = why in ("crashed", "hangs")  # then the failed voice is not tried again for the rest
     assert str(heard[2].voice) == ("other" if lasting else "fake")
     assert why in said.last_fault
     alone = await all_of(speech(broken), TEXT)

@@ -281,7 +281,7 @@ async def test_an_incomplete_backup_changes_nothing(tmp_path: Path) -> None:
             await asyncio.to_thread(restored, changed(change), target, there)
         assert caught.value.kind == kind
         assert not list(there.glob("*.db"))
-    await asyncio.to_thread(restored, good, target, there)  # and none of them is in the way
+    await asyncio.to_thread(restored, good, target, there)  # and the failed tries left nothing in the way
 
 
 async def test_after_a_move_there_and_back_every_row_is_the_same(
@@ -301,7 +301,7 @@ async def test_after_a_move_there_and_back_every_row_is_the_same(
         await asyncio.to_thread(move, source, target, prepare, quiet, folder)
         await asyncio.to_thread(
             move, source, target, prepare, quiet, folder
-        )  # once more finds all of it there
+        )  # the second time finds everything there
         await asyncio.to_thread(assert_same, here, target)
         assert count_in(target) == (5 if target.server else None)
     usages = await asyncio.to_thread(disk_usage, server, data, data / "models")

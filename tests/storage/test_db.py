@@ -75,7 +75,7 @@ async def test_a_write_cancelled_at_any_moment_leaves_the_next_one_its_turn(tmp_
         async with db.write() as connection:
             await connection.exec_driver_sql("SELECT count(*) FROM ledger")
 
-    gc.disable()  # it would come by at times, and clear away what is left behind
+    gc.disable()  # it would now and then collect what is left behind
     try:
         for turn in range(40):
             cut_off = [asyncio.create_task(write()) for _ in range(8)]

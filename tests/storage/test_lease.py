@@ -141,9 +141,7 @@ async def test_a_process_that_no_longer_renews_its_lease_can_no_longer_write(ser
         with pytest.raises(LeaseLost):
             async with database.write():
                 pass
-        frozen._lease_s = (
-            PATIENCE_S  # as if its clock had stood still: the server lets no connection of it in
-        )
+        frozen._lease_s = PATIENCE_S  # as if its clock had stopped: the server accepts no connection from it
         left.clear()
         with pytest.raises(StorageFault):
             async with database.write():

@@ -164,7 +164,7 @@ async def test_deleting_a_person_leaves_all_other_rows(db: Database) -> None:
     assert gone is not None
     assert later is not None
     assert (gone.author_id, gone.channel, gone.thread, later.author_id) == ("", "", "", "ana")
-    # Of the conversation with Bia only Bia's part goes on, under no name.
+    # Of the conversation with Bia only Bia's part remains, without an owner or a title.
     (entry,) = await Ledger(db).entries("local", "ana-alone")
     assert (entry.author_id, entry.input_tokens) == ("", 1)
     shared = await Sessions(db).active("local", "terminal", "c", "t")

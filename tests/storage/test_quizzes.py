@@ -55,7 +55,7 @@ async def test_a_question_is_remembered_from_quiz_to_quiz_and_due_once(db: Datab
     assert await quizzes.latest("s", "c") == ["two", "three", "one"]
     assert await quizzes.latest("s", "c", "t") == ["two", "one"]
     await quizzes.answer("s", "two", 0, "ana", "r2", 1, remembered, NOW + timedelta(hours=1))
-    # What was remembered of the first time went into the second.
+    # The second time continued from the first one's memory.
     assert await quizzes.due("s", "ana", "Knots", NOW + timedelta(hours=23), 9) == []
     assert [
         question.first for question in await quizzes.due("s", "ana", "Knots", NOW + timedelta(days=1), 9)

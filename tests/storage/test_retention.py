@@ -107,7 +107,7 @@ async def test_words_are_deleted_only_from_sessions_archived_long_ago(db: Databa
         await db.run(exchanges.insert().values(citations="[]", created_at=OLD, **said))
     assert await KeptDays(db, 30, Engine().forget, delete_documents=no_document).round(NOW) == 1
     assert [len(await kept.last_exchanges("s", f"s{n}", 9)) for n in range(3)] == [0, 1, 1]
-    # A message that is deleted still takes along what is left of its run, though its request is gone.
+    # Deleting a message also deletes the remains of its run, although its request is gone.
     assert await Inbox(db).withdraw("s", "r1", "")
     assert await kept.last_exchanges("s", "s1", 9) == []
     assert not await Inbox(db).withdraw("s", "r1", "")

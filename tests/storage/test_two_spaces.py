@@ -76,7 +76,7 @@ async def test_documents_do_not_cross(db: Database) -> None:
     assert await shelves.version("two", "rules") == 1
     assert list((await shelves.all("one")).values()) == [1]
 
-    # Both were built for a run of one id: it is going on here, and was never heard of there.
+    # Both were built for a run with this id, which is active in one space and unknown in the other.
     await documents.add(still := book("one"), built_by="run")
     await Inbox(db).receive(
         [NewRequest("run", "terminal", "one", "c", "t", "ana", "library", "add", False, "{}")]

@@ -125,7 +125,7 @@ async def test_a_new_process_leaves_other_processes_clips_until_they_end(
         for process in processes:
             assert (await process.order("heard"))["waiting"] == 0
             assert await posted(process, request) == []
-        await speak(fourth, request, "one")  # as a run does that goes on here
+        await speak(fourth, request, "one")  # like a run that continues here
         assert (await fourth.order("heard"))["waiting"] == 0
         await third.kill()
 

@@ -107,7 +107,7 @@ async def test_the_current_page_is_shown_while_the_step_runs_and_not_in_a_replay
     seen, jobs, run = asyncio.Event(), Notes(), MemoryRun()
 
     async def wait(page: int) -> None:
-        if page == 34:  # the step goes on only once somebody has seen this
+        if page == 34:  # the step continues only once somebody has seen this
             await seen.wait()
 
     intake = Pages(400, wait)
@@ -213,7 +213,7 @@ class Desk:
         return "\n".join(text for text in words_of if text)
 
     async def add(self, author: Author, *files: Path, shelf: str = "rules", replace: bool = False) -> str:
-        """Ask as a person who may; whether they still may later is another matter."""
+        """Ask as an admin; the author's later requests have their own rights."""
         paths = [str(file) for file in files]
         admin = Author(author.id, author.name, admin=True)
         return await self.ask(admin, "add", paths=paths, shelf=shelf, replace=replace)
@@ -313,7 +313,7 @@ async def test_a_waiting_job_is_listed_and_can_be_cancelled(tmp_path: Path) -> N
         table = await desk.told(BOSS, "jobs")
         assert f"| {short(second)} | add | rules | waiting |" in table
         assert f"| {short(first)} | add | rules | running" in table
-        # One character is a slip, even where it is the end of a job's code.
+        # A single character is a mistake, even if a job's code ends with it.
         for wrong in (short(first)[-1], "ffffff"):
             assert await desk.told(BOSS, "cancel", wrong) == say("library.no_such_job", job=wrong)
         waiting = say("library.cancelled_waiting", job=short(second))

@@ -343,7 +343,7 @@ async def test_a_place_answers_with_its_chosen_models(tmp_path: Path) -> None:
         await ask("set", "model.answerer house:two, house:one", to="channel", author=BIA)
         assert [await asks(place) for place in (HERE, ELSEWHERE)] == [{"two"}, {"three"}]
 
-        # A run that was cut off goes on with the models that it began with.
+        # An interrupted run continues with the models with which it started.
         run = MemoryRun()
         run.request = replace(run.request, place=HERE, text="How long does a candle burn while walking?")
 

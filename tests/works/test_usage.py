@@ -157,7 +157,7 @@ async def test_two_spaces_with_the_same_people_never_mix(desk: Desk) -> None:
     await desk.spent(ANA)
     await desk.spent(ANA, "9", place=THERE, work="council")
     run = await desk.spent(BIA, "8", place=THERE)
-    # As if an id had been made twice: the request of another space lends neither its name nor its work.
+    # As if two spaces had the same id: the other space's request gives this one neither its name nor its work.
     await desk.app.resources.ledger.reserve("here", run, "answer", "bia", "p:m", 10, Decimal(1))
     await desk.app.resources.records.feedback.give("there", run, "ana", "down")
     events = await desk.usage(BOSS)

@@ -64,7 +64,7 @@ async def test_courses_are_identified_by_their_title(tmp_path: Path) -> None:
         (row,) = await desk.app.resources.outlines.of_shelf("local", SHELF)
         assert (row.title, row.source, row.lessons[0].id) == ("KNOTS!", "b.md", lesson)
         assert "1 file was already there" in await desk.add(other, verb="replace")
-        # A file's name is nothing: another course may have the same.
+        # A file's name identifies nothing: another course's file may have the same.
         await desk.add(desk.file("b.md", "Course Title: Ropes\n\nLesson 1: Hemp\nIt rots."))
         assert await desk.titles() == ["KNOTS!", "Ropes"]
         assert "no course “b.md”" in await desk.said(

@@ -276,7 +276,7 @@ async def test_without_a_model_the_nearest_scenes_are_quoted(tmp_path: Path) -> 
         missing = words_of(await room.events(ADA, "script ask", "What happens in scene 9,999?"))
         assert "There is no scene 9999: this screenplay has scenes 1 to 4." in missing
         assert "12A" in words_of(await room.events(ADA, "script ask", "What happens in scene 12A?"))
-        # Nobody asks what they may not read.
+        # Nobody can ask about a script that they may not read.
         await room.events(ADA, "script share", "The Ferry", visible="me")
         (row,) = await desk.app.resources.scripts.all(Reader("local", "ada"))
         for name in ("", row.id, row.alias, "The Ferry"):

@@ -26,9 +26,9 @@ QUESTIONS: dict[Intent, str] = {
     "BRAINSTORM": "Ideas for the storm?",
 }
 LOOKED_UP = {"GLOBAL_QUESTION", "BRAINSTORM"}
-"""With a scene in focus an edit or a judgement takes no tools."""
+"""The intents that use tools; with a scene in focus, edits and judgements use none."""
 RESULTS = ('"role": "tool"', "function_call_output", "tool_result")
-"""What each wire calls what a tool has found."""
+"""Each wire's name for the result of a tool."""
 FRAME = 1_600
 """Tokens of a prompt that are not the script's: instructions, the question, tools."""
 ROOMS = "".join(f"INT. ROOM {n} - DAY\n\nNobody is in room {n}.\n\n" for n in range(900))

@@ -103,7 +103,7 @@ async def test_half_an_analysis_is_used_and_called_half(tmp_path: Path) -> None:
         assert "1 of 3 scenes are analysed." in await looked_into(room)
         events = await room.events(ADA, "script ask", "What is its structure?", tools="off")
         assert any(isinstance(event, Notice) and "incomplete" in event.text for event in events)
-        # What failed may have been asked once more behind it.
+        # A failed call may have been repeated after it.
         assert any("INT. ROOM - DAY; ADA. Card 1" in prompt for prompt in asked)
 
 
@@ -193,6 +193,6 @@ async def test_nothing_is_analysed_twice_even_if_the_bot_stops_in_the_middle(tmp
             assert "30 of 30 scenes are analysed." in text
         assert before < 31
         cards = Counter(prompt for prompt in held if "write the card" in prompt)
-        # A call that was under way when the process went may be made again; none that had ended.
+        # Only a call that was in progress when the process ended may be repeated.
         assert len(cards) == 30
         assert sum(cards.values()) <= 31

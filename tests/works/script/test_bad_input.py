@@ -97,7 +97,7 @@ async def test_a_file_that_is_no_script_gets_a_sentence_and_loses_nothing(tmp_pa
             assert "root:" not in words_of(events)
             assert spent() - before < LONGEST_S, name
         assert "1 screenplay\n" in await room.said(ADA, "list")
-        # A file that cannot be read holds up none of those that come with it.
+        # An unreadable file does not prevent others from being added.
         good, bad = (
             desk.file("good.fountain", PIER.replace("The Pier", "The Mole")),
             desk.file("cut.fdx", b"<Final"),
@@ -106,7 +106,7 @@ async def test_a_file_that_is_no_script_gets_a_sentence_and_loses_nothing(tmp_pa
         assert "Added “The Mole”: 3 scenes" in answer
         assert "Not added: 1 of 2 files." in answer
         assert "attach one file" in await room.said(ADA, "replace", paths=[good, good])
-        # A new draft that cannot be read leaves the one that is there.
+        # An unreadable new draft leaves the present one.
         assert "cut.fdx: " in await room.said(ADA, "replace", paths=[bad], script="The Mole")
         assert "Three hundred knots." in await room.said(ADA, "scene", "1", script="The Mole")
 
@@ -143,11 +143,11 @@ async def test_scene_numbers_of_a_script_are_understood_or_asked_about(tmp_path:
         assert "Rain on 12A." in await told("scene", "12a")
         assert "Rain on A12." in await told("scene", "A12")
         assert "Rain on 7." in await told("scene", "5")
-        # A plain number is a place, and never what the script calls the scene.
+        # A plain number is a scene's position, and never the script's own number.
         for verb, text in (("scene", "12"), ("ask", "What happens in scene 12?"), ("ask", "Scene 9,999?")):
             assert "this screenplay has scenes 1 to 5" in await told(verb, text), text
         assert "Rain on 12A." in await told("ask", "What happens in scene 12A?")
-        # Who may not read it learns nothing of it by its id, in any way.
+        # Its id tells nothing to people who may not read it.
         (row,) = await desk.app.resources.scripts.all(Reader("local", "ada"))
         for name in (row.id, row.alias):
             for verb in ("scenes", "report", "analysis", "ideas", "export", "remove", "share"):

@@ -51,7 +51,7 @@ async def test_ideas_are_stored_with_the_script_and_sent_to_the_next_brainstorm(
             in prompts(service)[1]
         )
 
-        # Each drops what they have asked for; who the script belongs to drops all.
+        # People delete the ideas that they asked for; the script's owner can delete all.
         listed = await room.events(BO, "script ideas")
         assert "The Ferry: 3 ideas" in words_of(listed)
         assert "- **2** · A second boat." in words_of(listed)
@@ -84,7 +84,7 @@ async def test_ideas_are_deleted_with_their_person_and_with_the_script(tmp_path:
         assert "Deleted idea 1." in await room.said(boss, "drop", "1")
         assert "Deleted" in await room.said(BO, "privacy delete", yes="yes")
         assert [idea.text for idea in await scripts.ideas(reader, row.id)] == ["A gull."]
-        # Without a model nothing is thought of, and nothing kept.
+        # Without a model there are no ideas, and none is stored.
         for what in ("What of the lamp?", "Zeppelins"):
             brainstormed = await room.said(ADA, "brainstorm", what)
             assert "needs a language model" in brainstormed

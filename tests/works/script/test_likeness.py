@@ -49,18 +49,18 @@ async def test_vectors_missed_in_an_outage_are_made_later(tmp_path: Path) -> Non
         assert await scripts.vectors(reader, row.id, "openai:one") == {}
 
         embedding.load = letters.load
-        # The question is answered by words; it has the vectors made, and the next one is answered by them, too.
+        # This question is answered by words and starts the vectors; the next one is answered by vectors, too.
         assert "WHEELHOUSE - DAY" not in await room.said(ADA, "ask", MISSPELT)
         await ended()
         kept = await scripts.vectors(reader, row.id, "openai:one")
         assert set(kept) == {scene.content for scene in ferry().scenes}
         assert await scripts.vectors(Reader("local", "eve"), row.id, "openai:one") == {}
         assert "WHEELHOUSE - DAY" in await room.said(ADA, "ask", MISSPELT)
-        # Some scene is always the likest, and is no answer where no word of the question is said.
+        # Some scene is always the most similar, but it is no answer without any word of the question.
         assert "No scene has these words." in await room.said(ADA, "ask", "Zeppelins?")
         await ended()
 
-        # A new draft has only the vectors made that it lacks, and those of what is gone go.
+        # A new draft makes only its missing vectors, and those of removed scenes are deleted.
         await room.has(ADA, FERRY.replace("Eat something", "Eat nothing"), run="second")
         before = kept
         await room.said(ADA, "ask", "The lamp?")

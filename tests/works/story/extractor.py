@@ -81,7 +81,7 @@ async def looked_into(talk: Talk, scenes: int) -> None:
     assert talk.app is not None
     stories, count = talk.app.resources.stories, 0
     async with asyncio.timeout(60):
-        while count < scenes:  # each look lets the runs go on
+        while count < scenes:  # each check lets the runs continue
             (row,) = await stories.all("local")
             whole = await stories.load("local", row.id)
             assert whole is not None

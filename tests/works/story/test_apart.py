@@ -80,7 +80,7 @@ class Tables:
         """Wait until every scene has been read, in quiet runs."""
         (row,) = await self.app.resources.stories.all(space)
         async with asyncio.timeout(60):
-            while True:  # each look lets the runs go on
+            while True:  # each check lets the runs continue
                 whole = await self.app.resources.stories.load(space, row.id)
                 assert whole is not None
                 # A scene of the trunk may be read on either branch.

@@ -134,7 +134,7 @@ async def learnt(talk: Talk, run: str) -> None:
 
     assert talk.app is not None
     async with asyncio.timeout(60):
-        while True:  # each look lets the run go on
+        while True:  # each check lets the run continue
             async with talk.app.resources.records.database.read() as connection:
                 if rows := list(await connection.execute(story_vectors.select())):
                     assert [row.run_id for row in rows] == [run]

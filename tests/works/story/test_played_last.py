@@ -27,7 +27,7 @@ async def test_the_story_played_last_is_prepared_without_a_model_call(tmp_path: 
             logs = talk.app.works["story"].logs  # type: ignore[attr-defined]
             async with asyncio.timeout(60):
                 while COUNTED_SEQ not in (await logs.story("local", "story", "story")).cache:
-                    await logs.stories.played_last(1)  # each look lets it go on
+                    await logs.stories.played_last(1)  # each check lets it continue
             assert not writer.scenes
         async with talking(config, thread="bench"):
             pass  # closed while it is made ready

@@ -81,7 +81,7 @@ def test_each_summary_is_made_once_and_a_few_cover_a_long_story() -> None:
     assert told(story, 308).index('<summary scenes="1-250">Tier 3 from 1.') < told(story).index(
         '<summary scenes="251-300">Tier 2 from 251.'
     )
-    # Logarithmic: however long the story is, no more parts than there are of each tier.
+    # The number of parts grows with the logarithm of the story's length: each tier has a limited number.
     for until in (999, 6_249, 31_249):
         sizes = [size(tier) for tier in range(9) if size(tier) <= until]
         most = 9 + 4 * (len(sizes) - 1)

@@ -115,7 +115,7 @@ async def test_milestones_are_only_in_the_prompts_for_choices_and_pacing(
             {"1": True, "2": False},
             {"1": True},
             [{"number": 1, "happened": True}],
-        )  # the seed's form too
+        )  # also in the form of the seed project
         for sentence, check in zip(
             ("the bell is found", "the lamp dies", "the door closes"), checks, strict=True
         ):

@@ -174,7 +174,7 @@ def test_every_imported_story_can_be_played(changes: list[tuple[str, Any]]) -> N
     for path, value in changes:
         try:
             tree = _put(tree, path, value)
-        except (LookupError, TypeError):  # what was to be changed is not there any more
+        except (LookupError, TypeError):  # the value to change no longer exists
             continue
     try:
         found = read(tree)
