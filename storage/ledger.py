@@ -13,7 +13,6 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Literal
 
 from storage.db import Database, new_id
-from storage.prepared import prepared
 
 if TYPE_CHECKING:
     from sqlalchemy import ColumnElement, Select
@@ -163,16 +162,13 @@ class OverCap(Exception):
 
 class Ledger:
     def __init__(self, db: Database) -> None:
-        self._db = db
-        self._prepare(db)
-
-    @prepared
-    def _prepare(self, db: Database) -> None:
         from sqlalchemy import bindparam, case, func, select
 
         from storage.processes import is_ownerless
         from storage.tables import ledger as t
 
+        self._db = db
+        # Prepared once, because every model call uses them and building a statement costs more than executing it.
         self._reserve = t.insert()
         reserved = (t.c.space == bindparam("of_space"), t.c.id == bindparam("entry"), t.c.state == "reserved")
         self._settle = t.update().where(*reserved)

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 from storage.db import Database
 from storage.document_rows import ChunkRow, HeadingRow, PassageRow, SectionRow
-from storage.prepared import prepared
 
 if TYPE_CHECKING:
     from sqlalchemy import ColumnElement, Table
@@ -21,18 +20,15 @@ class Passages:
     """Reads documents in any state, so that a passage of a replaced document can still be read on."""
 
     def __init__(self, db: Database) -> None:
-        self._db = db
-        self._prepare(db)
-
-    @prepared
-    def _prepare(self, db: Database) -> None:
         from sqlalchemy import String, and_, cast, func, select
 
         from storage.tables import chunks, documents, pages, sections
 
+        self._db = db
         c, d, s = chunks.c, documents.c, sections.c
         id = (c.document_id + ":" + cast(c.ordinal, String)).label("id")
         self._chunks = select(chunks, id).select_from(chunks.join(documents))
+        # Prepared once, because every search uses it and building a statement costs more than executing it.
         same_section = and_(s.document_id == c.document_id, s.ordinal == c.section)
         page = func.coalesce(_page_at(pages, c.document_id, c.start), s.page)
         with_headings = self._chunks.outerjoin(sections, same_section)

@@ -12,7 +12,6 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Literal
 
 from storage.db import Database, new_id
-from storage.prepared import prepared
 
 if TYPE_CHECKING:
     from sqlalchemy import BindParameter, ColumnElement
@@ -75,16 +74,13 @@ class Sessions:
     """The sessions. At most one per place is active, which an index enforces."""
 
     def __init__(self, db: Database) -> None:
-        self._db = db
-        self._prepare(db)
-
-    @prepared
-    def _prepare(self, db: Database) -> None:
         from sqlalchemy import bindparam
 
         from storage.tables import exchanges as e
         from storage.tables import sessions as t
 
+        self._db = db
+        # Prepared once, because nearly every run uses them and building a statement costs more than executing it.
         active = active_at(*map(bindparam, ("in_space", "in_platform", "in_channel", "in_thread")))
         self._active = t.select().where(*active)
         of_others = t.update().where(*active, t.c.work != bindparam("of_work"))
@@ -236,15 +232,12 @@ class Threads:
     """One real thread holds one conversation, and a conversation is in one real thread at most."""
 
     def __init__(self, db: Database) -> None:
-        self._db = db
-        self._prepare(db)
-
-    @prepared
-    def _prepare(self, db: Database) -> None:
         from sqlalchemy import bindparam
 
         from storage.tables import threads as t
 
+        self._db = db
+        # Prepared once, because every run uses them and building a statement costs more than executing it.
         names = {"space": t.c.space, "channel": t.c.channel, "thread": t.c.thread}
         self._in_place = t.select().where(*(column == bindparam(name) for name, column in names.items()))
         held = _held(bindparam("of_space"), bindparam("of_thread"))

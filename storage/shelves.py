@@ -14,7 +14,6 @@ from operator import attrgetter, itemgetter
 
 from storage.db import Database
 from storage.document_rows import VISIBLE, Lesson
-from storage.prepared import prepared
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,15 +36,12 @@ class ShelvedRow:
 
 class Shelves:
     def __init__(self, db: Database) -> None:
-        self._db = db
-        self._prepare(db)
-
-    @prepared
-    def _prepare(self, db: Database) -> None:
         from sqlalchemy import and_, bindparam, func, select
 
         from storage.tables import documents, shelves
 
+        self._db = db
+        # Prepared once, because every search uses them and building a statement costs more than executing it.
         s, d, space = shelves.c, documents.c, shelves.c.space == bindparam("space")
         self._version = select(s.version).where(space, s.name == bindparam("shelf"))
         books = and_(d.space == s.space, d.shelf == s.name, d.state.in_(VISIBLE), d.kind == "")

@@ -12,7 +12,6 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from storage.db import Database
-from storage.prepared import prepared
 from storage.story_cards import CardRow, StoryCards
 
 if TYPE_CHECKING:
@@ -123,18 +122,15 @@ class PlaceRow:
 
 class Stories:
     def __init__(self, db: Database) -> None:
-        self._db = db
-        self.cards = StoryCards(db)
-        self._prepare(db)
-
-    @prepared
-    def _prepare(self, db: Database) -> None:
         from sqlalchemy import and_, bindparam, func, literal_column, select
 
         from storage.tables import stories as s
         from storage.tables import story_nodes as n
         from storage.tables import story_places as p
 
+        self._db = db
+        self.cards = StoryCards(db)
+        # Prepared once, because every turn uses them and building a statement costs more than executing it.
         in_place = [p.c[field.name] == bindparam(f"in_{field.name}") for field in fields(Spot)]
         in_this_place = (p.c[field.name] == bindparam(field.name) for field in fields(Spot))
         self._played = select(s, p).join_from(p, s).where(*in_this_place)
