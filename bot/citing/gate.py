@@ -29,6 +29,9 @@ Of 742 questions of FaQuAD with at least three content words, 99.6 % share two w
 TAIL_CHARS = 480
 """The most characters of a statement that are compared with a passage, back from its marker."""
 
+QUOTED_CHARS = 80
+"""The maximum length of a statement in the notice that no passage supports it."""
+
 Terms = Callable[[str], Sequence[str]]
 SPECIFIC_WORDS = 2
 """The fewest different content words of a specific quotation; one with fewer could be from anywhere."""
@@ -52,6 +55,12 @@ def sentences(text: str) -> list[str]:
         start = end.end()
     parts.append(text[start:])
     return list(filter(None, map(str.strip, parts)))
+
+
+def beginning(statement: str) -> str:
+    """The first words of a statement, on one line, for a notice about it."""
+    words = " ".join(statement.split())
+    return words if len(words) <= QUOTED_CHARS else words[:QUOTED_CHARS].rsplit(" ", 1)[0] + "…"
 
 
 class Statement(NamedTuple):

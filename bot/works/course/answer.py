@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final
 
 from bot import untrusted
 from bot.budget import prompt_tokens
-from bot.citing.gate import CitationGate
+from bot.citing.gate import CitationGate, beginning
 from bot.citing.quoting import excerpt, quoted, why_quoted
 from bot.commands import FOLLOW_UP
 from bot.conversation import Note, question_of, read_along
@@ -74,8 +74,6 @@ QUOTED_PASSAGES: Final = 3
 """How many passages an answer without a model quotes."""
 LEAST_SCORE_SHARE: Final = 0.6
 """The least share of the best passage's score with which a passage is quoted."""
-STATEMENT_CHARS: Final = 80
-"""The maximum length of a statement quoted in the notice that no passage supports it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -312,10 +310,7 @@ class Answer:
             failed = ", ".join(dict.fromkeys(model for model, _ in loop.passed_over))
             sentences.append(say("rules.answered_instead", answered=loop.model, failed=failed))
         if gate.unsupported:
-            first = gate.unsupported[0]
-            first = (
-                first if len(first) <= STATEMENT_CHARS else first[:STATEMENT_CHARS].rsplit(" ", 1)[0] + "…"
-            )
+            first = beginning(gate.unsupported[0])
             sentences.append(say("rules.unborne", count=len(gate.unsupported), first=first))
         sure = any(self._tools.sure(output) for _, output in loop.tool_results)
         if not sure and self.cited:

@@ -12,7 +12,7 @@ from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from bot import untrusted
-from bot.citing.gate import CitationGate
+from bot.citing.gate import CitationGate, beginning
 from bot.citing.quoting import excerpt, quoted, why_quoted
 from bot.events import Choice, Choices, Citation, Event, Notice, Status, Text, UserError
 from bot.llm.base import Message, Prompt, room
@@ -41,9 +41,6 @@ CLOSE_HEADINGS = 3
 
 LEAST_SCORE_SHARE = 0.6
 """The least share of the best passage's score with which a passage is quoted or offered."""
-
-STATEMENT_CHARS = 80
-"""The maximum length of a statement quoted in the notice that no passage supports it."""
 
 
 class Answer:
@@ -147,7 +144,7 @@ class Answer:
         if not self.cited and not self._guess and "".join(self.shown).strip():
             yield Notice(self._say("rules.uncited"))
         elif gate.unsupported:
-            first = _beginning(gate.unsupported[0])
+            first = beginning(gate.unsupported[0])
             yield Notice(self._say("rules.unborne", count=len(gate.unsupported), first=first))
 
     def _by_quoting(self) -> list[Text]:
@@ -218,9 +215,3 @@ def answer_prompt(snapshot: Snapshot, passages: list[Passage], pictures: Picture
     )
     turn = Message("user", user, images=pictures.images)
     return Prompt(system=system, messages=(turn,), max_tokens=MAX_TOKENS)
-
-
-def _beginning(statement: str) -> str:
-    """The first words of a statement, on one line."""
-    words = " ".join(statement.split())
-    return words if len(words) <= STATEMENT_CHARS else words[:STATEMENT_CHARS].rsplit(" ", 1)[0] + "…"
