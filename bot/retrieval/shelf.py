@@ -398,9 +398,8 @@ class Shelf:
             # A title named by the best passage counts most; a passage with half the score counts a quarter.
             strength = weight * (float(scores[source]) / float(scores[best[0]])) ** 2
             for place, worth in self._bridges.named(self._postings.terms_of(source)):
-                if (
-                    named_by_question[place] or self._section_of[source] == self._section_of[place]
-                ):  # its own heading
+                # The question names it, or it is the passage's own heading.
+                if named_by_question[place] or self._section_of[source] == self._section_of[place]:
                     continue
                 followed.add(place)
                 # It ranks below the passage that names it.

@@ -166,9 +166,9 @@ class Dispatcher:
             await asyncio.wait(self._receiving.tasks, timeout=timeout_s)
 
     async def _check_press(self, request: Request) -> tuple[Request, Collection[str] | None]:
-        """The request that the press of a button means now. Raises PressedLate.
+        """The request that the press of a button means now, and the ids of the runs that are running or waiting.
 
-        If other processes share the database, also the ids of the runs that were running or waiting, otherwise None.
+        The latter is None if no other process shares the database. Raises PressedLate.
         """
         if (pressed := commands.KINDS[request.work].pressed) is None:
             return request, None
@@ -185,7 +185,7 @@ class Dispatcher:
         acknowledge: Acknowledge | None,
         seen: Collection[str] | None = None,
     ) -> Ticket:
-        """`_receive` in a task of its own, for the request that this one stands for."""
+        """`_receive` in a task of its own, for the request that replaces this one if the work has `stands_for`."""
         follows: Request | None = None
         if (stands_for := commands.KINDS[verb.work].stands_for) is not None:
             request, follows = await self._resolve(request, stands_for)
@@ -194,7 +194,7 @@ class Dispatcher:
         return await asyncio.shield(self._receiving.start(self._receive(request, acknowledge, follows, seen)))
 
     async def _resolve(self, request: Request, stands_for: StandsFor) -> tuple[Request, Request | None]:
-        """The request that a request stands for, and the one that follows it.
+        """The request that replaces this one, and the one that follows it.
 
         Raises UserError if the former is not allowed or was received before.
         """

@@ -32,7 +32,6 @@ RUNS = "workflow_status"
 IDLE_MS = 60_000
 """After how many idle milliseconds the server ends one of the engine's transactions."""
 
-
 QUIET_S = 60.0
 """For how many seconds only one line says that the database is away."""
 _LOST = re.compile(
@@ -61,24 +60,27 @@ def keep_quiet() -> None:
     if not logger.handlers:
         logger.addHandler(logging.NullHandler())
     if not logger.filters:
-        logger.addFilter(_outages())
+        logger.addFilter(_outage_filter())
 
 
-def _outages() -> Callable[[logging.LogRecord], bool]:
-    """Lets pass what does not tell of a lost connection. Of what does, one line a minute is logged as a warning, and
-    everything with its traceback at level DEBUG: DBOS's threads repeat it several times a second.
+def _outage_filter() -> Callable[[logging.LogRecord], bool]:
+    """A filter that drops records about a lost connection, which DBOS's threads repeat several times a second.
+
+    One line a minute is logged in their place as a warning, and each of them with its traceback at level DEBUG.
     """
     quiet_until = 0.0
 
     def passes(record: logging.LogRecord) -> bool:
         nonlocal quiet_until
-        told, fault = record.getMessage(), record.exc_info[1] if record.exc_info else None
-        if not (fault_of(fault).away if fault is not None else _LOST.search(told)):
+        message, fault = record.getMessage(), record.exc_info[1] if record.exc_info else None
+        if not (fault_of(fault).away if fault is not None else _LOST.search(message)):
             return True
-        _log.debug("%s", told, exc_info=fault)
+        _log.debug("%s", message, exc_info=fault)
         if time.monotonic() >= quiet_until:
             quiet_until = time.monotonic() + QUIET_S
-            _log.warning("the database is away; runs wait for it: %s", str(fault or told).partition("\n")[0])
+            _log.warning(
+                "the database is away; runs wait for it: %s", str(fault or message).partition("\n")[0]
+            )
         return False
 
     return passes

@@ -48,11 +48,11 @@ class Narration:
         if speak_along is None or not await self._narrated(request):
             return None
         await self._claim(request, speaking.key)  # so that the whole text is not read as well
-        aloud = StreamedSpeech(speaking.key)
+        speech = StreamedSpeech(speaking.key)
         label = f"run {request.id} could not be heard"
-        if not await wait_at_most(speak_along(request, speaking, aloud.text()), VIEW_S, label):
+        if not await wait_at_most(speak_along(request, speaking, speech.text()), VIEW_S, label):
             return None
-        return aloud
+        return speech
 
     async def speak(self, request: Request, words_aloud: Speak) -> None:
         """Speak a text once; after a crash not at all, unless the platform knows what it has said."""

@@ -293,9 +293,8 @@ class Queue:
 
     async def _collect(self, seq: int, growing: GrowingText, pieces: AsyncIterable[str]) -> None:
         await growing.take(pieces)
-        if self._closed or any(
-            reading.row.seq == seq for reading in self._open
-        ):  # otherwise it was heard or withdrawn
+        # If it is no longer open, it was heard or withdrawn.
+        if self._closed or any(reading.row.seq == seq for reading in self._open):
             await self._readings.store_text(seq, growing.text)
 
     async def _serve(self) -> None:

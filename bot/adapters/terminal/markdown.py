@@ -69,9 +69,8 @@ class Ink:
         open_code = ""
         for word in text.split(" "):
             size = width_of(word)
-            if (
-                not word and used > self.width
-            ):  # a line of blanks, which would be searched again for each further one
+            # A line of blanks would be searched again for each further one.
+            if not word and used > self.width:
                 continue
             if used + size > self.width and line.strip() and _MARK.sub("", line) != rest:
                 lines.append(line.rstrip(" ") + ("\x1b[0m" if open_code else ""))

@@ -378,9 +378,8 @@ class Prompt:
         hint = self.say("terminal.hint_stop") if self._answers or self._jobs else self.say("terminal.hint")
         room = shutil.get_terminal_size().columns - 1
         parts = []
-        for n, text in enumerate(
-            [*passing, hint]
-        ):  # of many jobs as many as fit, and the keys if there is room
+        # Of many jobs as many as fit, and the keys if there is room.
+        for n, text in enumerate([*passing, hint]):
             size = len(text) + (4 if n < len(passing) else 0)
             if size <= room:
                 parts.append(f"{self._spinner()} {text}" if n < len(passing) else self.ink(hint, DIM))

@@ -76,11 +76,11 @@ def make(resources: Resources, runs: Runs) -> Work:
         if platform is not None and platform.may_post is not None:
             await platform.may_post(request)
 
-    return Scheduling(resources.records.schedules, zone, guest, partial(_names_course, resources), may_post)
+    return Scheduling(resources.records.schedules, zone, guest, partial(_check_course, resources), may_post)
 
 
-async def _names_course(resources: Resources, request: Request) -> None:
-    """Raises UserError if a lesson's course does not exist."""
+async def _check_course(resources: Resources, request: Request) -> None:
+    """Raise UserError if a lesson's course does not exist."""
     if request.verb == "lesson":
         from bot.works.course.catalogue import Catalogues
         from bot.works.course.course_names import CourseNames, course_named
@@ -108,7 +108,7 @@ async def _checks(resources: Resources, request: Request) -> None:
 
     if request.verb in ("reminder", "recap", "nudge", "lesson"):
         await rule_of(request, str(await resources.settings.zone(request)))
-        await _names_course(resources, request)
+        await _check_course(resources, request)
 
 
 async def _claims(text: str) -> str:

@@ -149,10 +149,8 @@ class Response(Guest):
             raise NotSent("it could not be changed any more")
         if page.files and style is not MessageStyle.BARE:
             raise PlaceClosed("no_files")
-        for content in (
-            sent_as(page, style),
-            sent_as(page, MessageStyle.BARE),
-        ):  # the address does not say what it refuses
+        # The address does not say what it refuses.
+        for content in (sent_as(page, style), sent_as(page, MessageStyle.BARE)):
             payload = {"response_type": "in_channel", "replace_original": False, **content}
             if not usable(self._origin, self._now):
                 break

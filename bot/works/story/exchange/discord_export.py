@@ -38,9 +38,8 @@ def read_discord_export(tree: Mapping[str, Any], data: bytes, file: str, whose: 
     if broken := len(tree["messages"]) - len(messages):
         counts["story.import_left_broken"] = broken
     ids = [text_of(row.get("id")) for row in messages]
-    if all(
-        id.isascii() and id.isdigit() and len(id) < 25 for id in ids
-    ):  # an export may begin with the newest message
+    # An export may begin with the newest message.
+    if all(id.isascii() and id.isdigit() and len(id) < 25 for id in ids):
         messages.sort(key=lambda row: int(row["id"]))
     title = name_of(tree["channel"].get("name"))
     rows = Rows(whose.id or story_id(whose.space, data), whose.space, title or titled(file))

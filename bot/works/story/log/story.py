@@ -165,7 +165,7 @@ class Story:
         return self.path[self.length - 1] if self.length else ""
 
     def turn_showing(self, scene: str) -> Turn | None:
-        """The turn that counts whose version that counts is this one; None for none."""
+        """The turn that counts and shows this version of its scene; None if there is none."""
         turns = (turn for turn in self.current_turns if turn.scene is not None and turn.scene.id == scene)
         return next(turns, None)
 

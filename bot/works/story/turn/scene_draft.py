@@ -72,9 +72,8 @@ class SceneDraft:
         except UserError as error:
             _log.info("%s is not written on: %s", self._run.id, error)
         self.acted_for = again.acted_for
-        if (
-            len(self._shown) == shown_before
-        ):  # the kept back sentence is better than an end in the middle of one
+        # The sentence that was held back is better than an end in the middle of one.
+        if len(self._shown) == shown_before:
             self.acted_for, self.completion = first.acted_for, completion
             yield self._show(first.kept_back)
 

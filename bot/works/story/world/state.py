@@ -322,9 +322,8 @@ def turns_unknown_to(story: Story, character: str) -> set[str]:
 def _was_present(turn: Turn, key: str) -> bool:
     if key in (turn.act.character.casefold(), turn.act.speaker.casefold(), _log_speaker(turn)):
         return True
-    if (
-        turn.scene is None and not turn.act.group
-    ):  # a log's extraction covers lines without the character, too
+    # The extraction of a chat log's line covers other lines, too, without the character.
+    if turn.scene is None and not turn.act.group:
         return False
     extracted = turn.extracted
     return extracted is not None and any(

@@ -120,9 +120,8 @@ class WorldVerbs:
             value = "no" if not value or meant(value, "no") else "yes"
         body = {"character": character, "field": field_name, "value": value}
         head, turn = played.story.head, None
-        if (
-            UNDER in request.options
-        ):  # the button under a flagged scene, which then no longer contradicts the state
+        # From the button under a flagged scene, which then no longer contradicts the state.
+        if UNDER in request.options:
             _, id = await self._buttons.turn_of(request, played)
             if id not in played.story.path[: played.story.length]:
                 raise UserError("story.gone")
