@@ -71,7 +71,7 @@ async def ask(tmp_path: Path) -> AsyncIterator[Asker]:
     await app.close()
 
 
-async def test_the_list_has_the_newest_conversations_first_and_offers_the_others(ask: Asker) -> None:
+async def test_the_list_has_the_last_used_conversations_first_and_offers_the_others(ask: Asker) -> None:
     there = replace(HERE, thread="there")
     siege = await ask.began("The *siege*", there)
     await ask.began("Lanterns")
