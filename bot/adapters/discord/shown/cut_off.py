@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import discord
 
+from bot.adapters.discord.shown.links import Links
 from bot.adapters.discord.shown.surface import Channel, component_ids
 from bot.adapters.discord.text.page import ending_edit
 from bot.adapters.surface import SurfaceFault
-from bot.adapters.writer import until_available
+from bot.adapters.writer import SideTasks, until_available
 from bot.runs.requests import request_from_json
 from bot.words import words
 
@@ -37,17 +38,18 @@ async def after_change(
     records, space = client.app.records, str(guild.id)
     for stage, message, payload in await records.outbox.left(space, datetime.now(UTC) - SINCE):
         request = request_from_json(payload)
-        place = request.place
+        channel = await Links(client, request, records, SideTasks(request.id)).real(request.place)
+        if channel is None:  # a private conversation, which needs no permissions
+            continue
         note = f"-# ⏹ {words(request.locale)('page.cut')}"
 
         def ended(cut: discord.Message, run: str = request.id, note: str = note) -> dict[str, Any] | None:
             stop = f"stop:{run}" in component_ids(cut.components)[1]
             return ending_edit(cut, run, note) if stop else None
 
-        real = await records.threads.real_thread(place.space, place.channel, place.thread)
-        at = Channel(client, int(real or place.thread or place.channel), guild.id, webhooks=client.webhooks)
+        surface = Channel(client, channel, guild.id, webhooks=client.webhooks)
         try:
-            await until_available(partial(at.amend, message, ended))
+            await until_available(partial(surface.amend, message, ended))
         except SurfaceFault as fault:
             _log.info("run %s: a message that was cut off stays as it is: %s", request.id, fault)
         else:
