@@ -221,7 +221,7 @@ class Platform:
     """Whether the bot can only respond in the request's place; what it posts later goes to the author's direct
     messages.
     """
-    may_post: Callable[[Request], Awaitable[None]] | None = None
+    check_may_post: Callable[[Request], Awaitable[None]] | None = None
     """Raises UserError if the bot can post nothing later in the request's place."""
     for_one: Callable[[str], bool] | None = None
     """Whether only the asker reads the answer to a request with this origin; None if that is always so."""

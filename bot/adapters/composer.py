@@ -211,13 +211,13 @@ class Composer(Generic[AnyPage]):
                     rows = {
                         row.stage: row.message_id for row in await self._outbox.all(self._space, self._run)
                     }
-                    stages_shown = {
-                        rows[stage] for stage in rows.keys() - {FIRST, *self._dialect.own_keys}
-                    } - {None}
-                    if stages_shown:
+                    posted = {rows[stage] for stage in rows.keys() - {FIRST, *self._dialect.own_keys}} - {
+                        None
+                    }
+                    if posted:
                         break
                     await asyncio.sleep(LOOK_S)
-                if stages_shown.isdisjoint(self._messages.posted()):
+                if posted.isdisjoint(self._messages.posted()):
                     await self._messages.take_back()
 
     async def _told_alone(self) -> bool:

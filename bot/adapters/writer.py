@@ -272,8 +272,8 @@ class Writer:
         if posted:
             return entry.put + self._pace.edit_every_s if entry.empty else words_at
         latest = entry.put + 2 * self._pace.edit_every_s
-        has_posted = any(map(attrgetter("exists"), self._entries))  # by an edit that waits or is being sent
-        free = latest if has_posted else min(self._edited + self._pace.edit_every_s, latest)
+        edits = any(map(attrgetter("exists"), self._entries))  # whether an edit waits or is being sent
+        free = latest if edits else min(self._edited + self._pace.edit_every_s, latest)
         held_until = max(entry.put + HOLD_S, free)
         # First words do not delay a post: a message that was put later would overtake it.
         return held_until if entry.empty else min(words_at, held_until)

@@ -44,9 +44,9 @@ def local(element: Element) -> str:
 
 def attribute(element: Element, name: str) -> str:
     """An attribute by its name, in any namespace; those with a namespace come first."""
-    with_namespace = element.get(name, "")
+    without_namespace = element.get(name, "")
     return next(
-        (str(value) for key, value in element.items() if str(key).endswith("}" + name)), with_namespace
+        (str(value) for key, value in element.items() if str(key).endswith("}" + name)), without_namespace
     )
 
 

@@ -179,7 +179,7 @@ class _Sheet:
         self, elements: Iterator[Element], progress: Progress, at: tuple[int, int]
     ) -> Iterator[dict[int, str]]:
         """The sheet's rows in order, each as cells by column; an empty row for missing ones."""
-        merged: dict[int, dict[int, str]] = {}
+        rows_by_number: dict[int, dict[int, str]] = {}
         last = 0
         for element in elements:
             kind = local(element)
@@ -189,16 +189,16 @@ class _Sheet:
             elif kind == "row":
                 last = number(element.get("r"), last + 1)
                 if element.get("hidden") not in _TRUE and (cells := self._cells(element)):
-                    merged[last] = cells
+                    rows_by_number[last] = cells
                 if last % _EVERY == 0:
                     progress(*at)
             elif kind == "mergeCell":
-                _merge(merged, element.get("ref", ""))
+                _merge(rows_by_number, element.get("ref", ""))
         before = 0
-        for place in sorted(merged):
+        for place in sorted(rows_by_number):
             if place > before + 1:
                 yield {}
-            yield merged[place]
+            yield rows_by_number[place]
             before = place
 
     def _cells(self, row: Element) -> dict[int, str]:
@@ -244,16 +244,16 @@ def _place(reference: str) -> tuple[int, int] | None:
     return column, int(match[2])
 
 
-def _merge(merged: dict[int, dict[int, str]], reference: str) -> None:
+def _merge(rows_by_number: dict[int, dict[int, str]], reference: str) -> None:
     """Note a merged cell, whose value is repeated in each of its rows."""
     first, _, last = reference.partition(":")
     begin, end = _place(first), _place(last)
     if begin is None or end is None:
         return
     (column, top), (_, bottom) = begin, end
-    text = merged.get(top, {}).get(column, "")
+    text = rows_by_number.get(top, {}).get(column, "")
     if not text or len(text) > _REPEATED or bottom - top > _FILLED:
         return
     for row in range(top + 1, bottom + 1):
-        if row in merged:
-            merged[row].setdefault(column, text)
+        if row in rows_by_number:
+            rows_by_number[row].setdefault(column, text)

@@ -141,7 +141,7 @@ def score(
     """One question's scores; recall is the share of its golds found."""
     texts = [bare(passage.text) for passage in passages]
     ranks: list[int | None] = []
-    chars_read = 0
+    found_within = 0
     for expected in gold:
         quote = bare(expected.quote)
         rank = next(
@@ -154,7 +154,7 @@ def score(
             if room <= 0:
                 break
             if passage.source == expected.source and quote in bare(passage.text[:room]):
-                chars_read += 1
+                found_within += 1
                 break
             room -= len(passage.text)
     count = len(gold) or 1
@@ -162,7 +162,7 @@ def score(
     return Scores(
         recall_5=sum(rank < 5 for rank in found_ranks) / count,
         recall_10=sum(rank < 10 for rank in found_ranks) / count,
-        recall_4k=chars_read / count,
+        recall_4k=found_within / count,
         reciprocal_rank=1 / (1 + min(found_ranks)) if found_ranks else 0.0,
         chars_5=sum(len(passage.text) for passage in passages[:5]),
         seconds=seconds,

@@ -38,7 +38,7 @@ _LOST = re.compile(
     r"psycopg\.(OperationalError|errors\.(AdminShutdown|CrashShutdown|CannotConnectNow))"
     r"|server closed the connection|terminating connection|connection (is|was) (bad|closed|lost)"
 )
-"""How the text of a psycopg error begins that says that the server is away."""
+"""What DBOS logs of a psycopg error if the server is away."""
 
 _log = logging.getLogger(__name__)
 

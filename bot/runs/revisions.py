@@ -70,7 +70,7 @@ class Revisions:
             try:
                 past = await self._past.request(row.space, row.run_id)
                 await self._forget(row.space, row.run_id)
-                if past is None or withdrawn(past):  # otherwise `_forgotten` has taken them back
+                if past is None or withdrawn(past):  # otherwise `_forget` has taken them back
                     self._execution.withdrawals.take_back(request_from_json(row.request))
             except Exception:  # the next start tries again
                 _log.exception("run %s could not be forgotten", row.run_id)

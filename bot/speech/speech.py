@@ -71,7 +71,7 @@ class Cache:
 @dataclass(frozen=True, slots=True)
 class SpokenSentence:
     """A sentence's spoken `words` with their sound: 48 kHz, 16 bits, one channel; b"" if no voice could speak it
-    (`fault` says why). `written` are its words in the text.
+    (`fault` says why). `text` is the sentence as it is written.
     """
 
     words: str

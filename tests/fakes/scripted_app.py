@@ -46,7 +46,7 @@ class Scripted:
 
 
 class Recorder:
-    """A view that stores its events; `ended` is set when the run's view is closed."""
+    """Makes views that store their events here."""
 
     def __init__(self) -> None:
         self.events: dict[str, list[Event]] = {}

@@ -36,7 +36,7 @@ Kind = Literal["question", "slow question", "turn", "press", "roll"]
 @dataclass
 class Did:
     """An action. `what` is the fake's object: a message, a delivery or an interaction; None if the action was
-    impossible. `stop` is the press of Stop at `stopped_at`; `began_at` is when the answer's first words were seen.
+    impossible. `stop` is the press of Stop; `began_at` is when the answer's first words were seen.
     """
 
     key: str

@@ -68,7 +68,7 @@ async def test_a_conversation_continues_in_a_new_thread_if_its_own_was_deleted(d
     await d.rest(2)
     (thread,) = d.channels[0].threads
     said = answer.said()[-1]
-    assert "was deleted, so it continues in a new one." in said
+    assert "was deleted, so the conversation continues in a new one." in said
     assert f"<#{thread.id}>" in said
     assert QUESTION in d.channels[0].messages[-1].text, (
         "the message above the new thread says what it is about"
@@ -97,7 +97,7 @@ async def test_a_conversation_that_can_get_no_new_thread_continues_where_its_per
     assert "I can't open another one in its channel" in answer.said()[-1]
     asked = await d.discord.slash(d.people[ANA], other, "sessions resume", session=QUESTION)
     await d.rest(3)
-    assert "was deleted, so it continues here" in asked.text
+    assert "was deleted, so the conversation continues here" in asked.text
     assert [message for message in d.channels[0].messages[posted:] if not message.ephemeral] == []
     await d.mention(ANA, DiscordTalk(lambda: other.messages, lambda: other), "and while running?")
     await d.rest(4)

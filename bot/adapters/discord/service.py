@@ -100,7 +100,7 @@ class Sutradhar(Client):
                 without_words=lambda origin: origin_of(origin).to_json(title="", asked=""),
                 take_back=partial(take_back, self),
                 guest=guest,
-                may_post=self._may_post,
+                check_may_post=self._check_may_post,
                 for_one=unseen,
                 hides=True,
                 part=shard_of,
@@ -137,7 +137,7 @@ class Sutradhar(Client):
         sign = "" if isinstance(channel, discord.CategoryChannel) else "#"
         return clean(f"{sign}{channel.name}")
 
-    async def _may_post(self, request: Request) -> None:
+    async def _check_may_post(self, request: Request) -> None:
         origin = origin_of(request.origin)
         thread = isinstance(self.get_channel(origin.channel), discord.Thread)
         write = "send_messages_in_threads" if thread else "send_messages"

@@ -168,7 +168,7 @@ class Slack:
                 without_words=lambda origin: origin_of(origin).to_json(title="", asked=""),
                 take_back=partial(take_back, self.app.records, self.workspaces),
                 guest=guest,
-                may_post=self._may_post,
+                check_may_post=self._check_may_post,
                 for_one=for_one,
                 channel_name=self._channel_name,
                 person_name=self._person_name,
@@ -190,8 +190,8 @@ class Slack:
         name = answer["channel"].get("name")
         return f"#{clean(name)}" if name else ""
 
-    async def _may_post(self, request: Request) -> None:
-        """Asks Slack whether the bot is in the channel or may post in it without; without an answer it may."""
+    async def _check_may_post(self, request: Request) -> None:
+        """Ask Slack whether the bot is in the channel or may post there anyway; if Slack does not answer, it may."""
         if request.place.channel.startswith("@"):
             return
         origin = origin_of(request.origin)

@@ -41,7 +41,7 @@ class Walker(Listed):
     """Writes one file's words. `survey` is the `Survey` of it.
 
     `see` returns the heading that a link's address leads to, "" for none. Headings move down by `shift` levels. At an
-    id in `named` a heading (level, title) is written that the file itself lacks, as `given` was before the file; a
+    id in `named` a heading (level, title) is written that the file itself lacks, as `title` was before the file; a
     following paragraph that repeats it is left out. `label` says which elements begin a page. `furniture` is left out
     if there is a `main`.
     """

@@ -52,7 +52,7 @@ class Result:
 
 @dataclass(frozen=True, slots=True)
 class QuizAnswers:
-    """The verbs answer, finish and score. `_past` gives the request of an earlier run."""
+    """The verbs answer, finish and score. `_request_of` returns the request of an earlier run."""
 
     _quizzes: Quizzes
     _request_of: Callable[[str, str], Awaitable[Request | None]]

@@ -173,7 +173,7 @@ def files_of(request: Request) -> Sequence[File]:
 
 
 def picture_names(request: Request) -> tuple[str, ...]:
-    """The names of the question's pictures, usable or not. Raises UserError as `brought_by` does."""
+    """The names of the question's pictures, usable or not. Raises UserError as `files_of` does."""
     return tuple(safe_name(file.name) for file in files_of(request) if is_picture(file))
 
 

@@ -71,12 +71,14 @@ def make(resources: Resources, runs: Runs) -> Work:
         platform = resources.platforms.get(request.place.platform)
         return platform is not None and platform.guest is not None and platform.guest(request)
 
-    async def may_post(request: Request) -> None:
+    async def check_may_post(request: Request) -> None:
         platform = resources.platforms.get(request.place.platform)
-        if platform is not None and platform.may_post is not None:
-            await platform.may_post(request)
+        if platform is not None and platform.check_may_post is not None:
+            await platform.check_may_post(request)
 
-    return Scheduling(resources.records.schedules, zone, guest, partial(_check_course, resources), may_post)
+    return Scheduling(
+        resources.records.schedules, zone, guest, partial(_check_course, resources), check_may_post
+    )
 
 
 async def _check_course(resources: Resources, request: Request) -> None:

@@ -22,7 +22,7 @@ _QUESTION = re.compile(
     re.IGNORECASE,
 )
 """The words after "remind me" in a question: "remind me how grappling works"."""
-_CONJUNCTION = re.compile(r"(?:to|that|about|of|for|de|do|da|que|para|pra|sobre)\s+", re.IGNORECASE)
+_CONJUNCTION = re.compile(r"^(?:to|that|about|of|for|de|do|da|que|para|pra|sobre)\s+", re.IGNORECASE)
 
 
 def reminder_in(text: str) -> tuple[str, str] | None:
@@ -41,7 +41,7 @@ def reminder_in(text: str) -> tuple[str, str] | None:
         # Before the text ("every Monday at 9 to …"), or after it ("to … every Monday at 9").
         for when, what in ((left, right if _CONJUNCTION.match(right) else ""), (right, left)):
             if what and _names_time(when):
-                return re.sub(rf"^{_CONJUNCTION.pattern}", "", what, flags=re.IGNORECASE), when.rstrip(",")
+                return _CONJUNCTION.sub("", what), when.rstrip(",")
     return None
 
 

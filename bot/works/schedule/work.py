@@ -54,14 +54,15 @@ async def rule_of(request: Request, zone: str) -> Rule:
 class Scheduling:
     """The work. `_zone` returns the asker's time zone, `_guest` whether posts go to their direct messages.
 
-    `_check_course` raises UserError if a lesson's course does not exist, `_may_post` if the bot can post nothing later.
+    `_check_course` raises UserError if a lesson's course does not exist, `_check_may_post` if the bot can post nothing
+    later.
     """
 
     _schedules: Schedules
     _zone: Callable[[Request], Awaitable[str]]
     _guest: Callable[[Request], bool]
     _check_course: Callable[[Request], Awaitable[None]]
-    _may_post: Callable[[Request], Awaitable[None]]
+    _check_may_post: Callable[[Request], Awaitable[None]]
 
     def run(self, run: Run) -> AsyncGenerator[Event, None]:
         verbs = {
@@ -83,7 +84,7 @@ class Scheduling:
 
         async def make_rule() -> Rule:
             await self._check_course(request)
-            await self._may_post(request)
+            await self._check_may_post(request)
             return await rule_of(request, await self._zone(request))
 
         async def add_row() -> bool:

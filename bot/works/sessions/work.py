@@ -234,7 +234,7 @@ def session_name(row: SessionRow) -> str:
 
 
 def sessions_named(rows: Sequence[SessionRow], name: str) -> list[SessionRow]:
-    """The sessions that a code, a title, or both in the form of `called`, may mean."""
+    """The sessions that a code, a title, or both in the form of `session_name`, may mean."""
     typed = " ".join(name.split()).casefold()
     code = re.search(r"\(([0-9a-f]{6})\)$|^([0-9a-f]{6})$", typed)
     if code and (matches := [row for row in rows if row.alias == (code[1] or code[2])]):

@@ -28,7 +28,7 @@ NONCE_BYTES = 4
 
 
 class VoiceServer(asyncio.DatagramProtocol):
-    """`heard` gets each frame with its session; `refused` gets the session, if there is one, and the reason."""
+    """`on_frame` gets each frame with its session; `refused` gets the session, if there is one, and the reason."""
 
     host = "127.0.0.1"
 

@@ -83,7 +83,7 @@ class Told:
 
 
 class Table:
-    """`models` is the fake council; `ask` asks it in a new thread unless `thread` is given."""
+    """`models` is the fake council; `ask` asks it."""
 
     def __init__(self, config: Config, db: Database, council: CouncilModel) -> None:
         self.fake, self.db = council, db

@@ -275,10 +275,10 @@ async def test_deleting_a_persons_request_also_deletes_its_schedule(
 async def test_nothing_is_promised_where_the_bot_can_post_nothing_later(
     tmp_path: Path, recorder: Recorder
 ) -> None:
-    async def may_post(request: Request) -> None:
+    async def check_may_post(request: Request) -> None:
         raise TransientError("slack_thread.not_later")
 
-    async with opened(tmp_path, recorder, may_post=may_post) as app:
+    async with opened(tmp_path, recorder, check_may_post=check_may_post) as app:
         run = await ask(app, "reminder", "bring dice", when="friday 19:00")
         (refused,) = [event for event in recorder.events[run] if isinstance(event, Failed)]
         assert "`/invite`" in refused.text

@@ -130,10 +130,10 @@ def _line(line: str) -> str:
 
 def _cut_lines(text: str, limit: int) -> list[str]:
     """The text cut to pieces; each keeps its quote mark and begins with no accidental markup."""
-    shortened = cut(text, limit - ADDED, size)
-    for at in range(1, len(shortened)):
-        shortened[at] = _resumed(shortened[at - 1], shortened[at])
-    return shortened
+    parts = cut(text, limit - ADDED, size)
+    for at in range(1, len(parts)):
+        parts[at] = _resumed(parts[at - 1], parts[at])
+    return parts
 
 
 def _resumed(before: str, text: str) -> str:

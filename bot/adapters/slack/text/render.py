@@ -143,7 +143,7 @@ def pages(stage: StageContent, context: PageContext) -> list[Page]:
 
 
 def root_page(question: str, asker: str, say: Words, *, tasks: Sequence[Task] = (), title: str = "") -> Page:
-    """The root message: who asked what, and below it the plan of `tasks` with this `title`. `who` is a name."""
+    """The root message: who asked what, and below it the plan of `tasks` with this `title`. `asker` is a name."""
     lines = [say("page.asked", who=f"**{words(asker) or '…'}**")]
     room = ASKED
     for question_line in filter(None, map(words, shortened(clean(question), ASKED, size).split("\n"))):
@@ -193,12 +193,7 @@ def as_typed(sentence: str, *, thread: bool, files: str = "") -> str:
 
 @cache
 def _file_command() -> re.Pattern[str]:
-    paths = {
-        f"{row.work} {say(f'names.{row.work}_{row.name}')}"
-        for row in _bringing()
-        for say in map(catalogue, LOCALES)
-    }
-    names = [name for name, path in _commands().items() if path in paths | NAME_FILES]
+    names = {shown_path(row, say) for row in _bringing() for say in map(catalogue, LOCALES)} | NAME_FILES
     return re.compile(rf"`/({'|'.join(map(re.escape, names))})(?![\w-])([^`\n]*)`")
 
 
