@@ -196,7 +196,7 @@ class Capabilities:
     """What a model can do. A work adapts to it.
 
     `cites`: it reliably puts [n] after what it takes from passage n, and can judge passages. `demo`: it is the small
-    bundled model, and people are told so. `sees`: it accepts images, as far as known; if it refuses them, it is asked
+    bundled model, and its answers say so. `sees`: it accepts images, as far as known; if it refuses them, it is asked
     without.
     """
 

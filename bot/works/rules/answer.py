@@ -47,7 +47,8 @@ class Answer:
     """One answer. `shown` is its text so far, `cited` its citations, and `sources` their passages.
 
     `stored` has the number and the chunk of each source, as they are stored with the question. With `guess` the
-    passages may not contain the answer: people are told so, and a model that says that it found no answer is believed.
+    passages may not contain the answer: a notice below a cited answer says so, and an answer without citations stays
+    as it is, although passages are quoted instead of it elsewhere.
     """
 
     def __init__(
